@@ -1,0 +1,36 @@
+package server
+
+import (
+	"log/slog"
+	"time"
+
+	"minibroker/protocol"
+)
+
+// Options are the settings of a Server; zero values mean what each field says.
+type Options struct {
+	// Logger receives one line per connection that is closed for a fault; nil discards.
+	Logger *slog.Logger
+	// Handler answers the requests; required.
+	Handler Handler
+	// Versions is the table of what is served; required.
+	Versions *protocol.Versions
+	// MaxRequestBytes bounds a frame (socket.request.max.bytes); 0 is 100 MiB.
+	MaxRequestBytes int
+	// MaxConnections bounds open connections (max.connections); at the limit
+	// accepting waits. 0 is no limit.
+	MaxConnections int
+	// MaxConnectionsPerIP bounds connections of one address
+	// (max.connections.per.ip); more are closed at once. 0 is no limit.
+	MaxConnectionsPerIP int
+	// PerIPOverrides replaces MaxConnectionsPerIP for single addresses
+	// (max.connections.per.ip.overrides); here 0 refuses all.
+	PerIPOverrides map[string]int
+	// IdleTimeout closes connections that are silent for so long
+	// (connections.max.idle.ms); 0 never.
+	IdleTimeout time.Duration
+	// SendBufferBytes and ReceiveBufferBytes set the socket's buffers
+	// (socket.send.buffer.bytes, socket.receive.buffer.bytes); 0 or less
+	// leaves them to the system.
+	SendBufferBytes, ReceiveBufferBytes int
+}
