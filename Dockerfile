@@ -1,0 +1,17 @@
+# minibroker from scratch: one static binary, any user, data in /var/lib/minibroker.
+FROM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+RUN CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o /out/minibroker ./cmd/minibroker \
+ && mkdir -p /out/data
+
+FROM scratch
+COPY --from=build /out/minibroker /minibroker
+COPY --from=build --chown=65532:65532 /out/data /var/lib/minibroker
+USER 65532:65532
+VOLUME /var/lib/minibroker
+EXPOSE 9092
+ENTRYPOINT ["/minibroker"]
+CMD ["--data-dir", "/var/lib/minibroker", "--listen", "0.0.0.0:9092", "--advertise", "localhost:9092"]

@@ -1,0 +1,40 @@
+# make help lists the targets.
+GO ?= go
+FUZZTIME ?= 5m
+PKGS = ./...
+
+.PHONY: help run build test check race fuzz bench image tidy
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+run: ## start a broker on 127.0.0.1:9092 with its data in ./minibroker-data
+	$(GO) run ./cmd/minibroker
+
+build: ## build bin/minibroker, static and small
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/minibroker ./cmd/minibroker
+
+test: ## all tests but the slow suites; what needs Java says so where Java or Maven is missing
+	$(GO) vet $(PKGS)
+	$(GO) test -timeout 9m $(PKGS)
+
+check: ## formatting, vet, the house rules, and module files that are tidy
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
+	$(GO) vet $(PKGS)
+	$(GO) test ./internal/lint
+	$(GO) mod tidy -diff
+
+race: ## all tests under the race detector
+	$(GO) test -race -timeout 20m $(PKGS)
+
+fuzz: ## every fuzz target for FUZZTIME (5m), one after the other
+	@internal/fuzzall.sh $(FUZZTIME)
+
+bench: ## Go benchmarks of the hot paths, with allocations
+	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)
+
+image: ## container image minibroker:latest, from scratch
+	docker build -t minibroker:latest .
+
+tidy: ## bring go.mod and go.sum in order
+	$(GO) mod tidy

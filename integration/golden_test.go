@@ -1,0 +1,89 @@
+package integration
+
+import (
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// goldenCase names a case, the files whose bytes are a clock's or a compressor's (compared by their records instead),
+// and the captures that are not compared.
+type goldenCase struct {
+	name    string
+	decoded string // logs compared by their records: pattern over paths
+	inexact string // files that are not compared byte for byte: pattern over paths
+}
+
+// TestGolden replays what Kafka 4.4.0 was given and compares answers and directories with Kafka's.
+func TestGolden(t *testing.T) {
+	cases := []goldenCase{
+		{name: "ex1"},
+		{name: "seg2"},
+		{name: "restart"},
+		{name: "roll-time"},
+		{name: "roll-size"},
+		{name: "codecs", decoded: `^c-(gzip|snappy|lz4|zstd)-`, inexact: `^c-(gzip|snappy|lz4|zstd)-0/.*\.log$`},
+		{name: "index", decoded: `^lat`, inexact: `^lat.*\.(log|timeindex)$`},
+		{name: "records"},
+		{name: "reject"},
+		{name: "idempotent"},
+		{name: "multi"},
+		{name: "preallocate"},
+	}
+	for _, g := range cases {
+		t.Run(g.name, func(t *testing.T) {
+			t.Parallel()
+			g.run(t)
+		})
+	}
+}
+
+func (g goldenCase) run(t *testing.T) {
+	c := loadCase(t, g.name)
+	r := &replay{t: t, c: c, data: filepath.Join(t.TempDir(), "data"), addr: freeAddr(t)}
+	r.compare = func(capture string, got Tree) {
+		t.Helper()
+		g.compareCapture(t, c, capture, got)
+	}
+	r.run()
+}
+
+func (g goldenCase) compareCapture(t *testing.T, c *Case, capture string, got Tree) {
+	t.Helper()
+	want := readArchive(t, c.archive(capture))
+	if g.inexact != "" {
+		inexact := regexp.MustCompile(g.inexact)
+		dropMatching(want, inexact)
+		if decoded, _ := filepath.Glob(filepath.Join(c.dir, capture+".decoded.txt")); len(decoded) == 1 {
+			compareDecoded(t, decoded[0], got, regexp.MustCompile(g.decoded))
+		}
+		got = withoutMatching(got, inexact)
+	}
+	diffs, files := compareTrees(want, got)
+	t.Logf("%s/%s: %d of %d files equal", g.name, capture, files-len(diffs), files)
+	for i, d := range diffs {
+		if i == 12 {
+			t.Errorf("%s/%s: and %d more differences", g.name, capture, len(diffs)-i)
+			break
+		}
+		t.Errorf("%s/%s: %s", g.name, capture, d)
+	}
+}
+
+func dropMatching(tree Tree, pattern *regexp.Regexp) {
+	for path := range tree {
+		if pattern.MatchString(path) {
+			delete(tree, path)
+		}
+	}
+}
+
+func withoutMatching(tree Tree, pattern *regexp.Regexp) Tree {
+	out := Tree{}
+	for path, c := range tree {
+		if !pattern.MatchString(path) {
+			out[path] = c
+		}
+	}
+	return out
+}

@@ -1,0 +1,134 @@
+package integration
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// kafkaVersion is the release that minibroker is compared with.
+const kafkaVersion = "4.4.0"
+
+// javaTimeout bounds one run of a Java program.
+const javaTimeout = 3 * time.Minute
+
+// kafkaLibs is the folder of Kafka's jars, fetched from Maven Central once and kept in the user's cache. Where Java or
+// Maven is missing the test is skipped; under CI=true it fails instead.
+func kafkaLibs(t *testing.T) string {
+	t.Helper()
+	for _, tool := range []string{"java", "mvn"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			skipOrFail(t, "needs "+tool+" in PATH to run Apache Kafka's own tools (Java 17 or newer, and Maven)")
+		}
+	}
+	if home := os.Getenv("KAFKA_HOME"); home != "" {
+		return filepath.Join(home, "libs")
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	libs := filepath.Join(cache, "minibroker", "kafka-"+kafkaVersion, "libs")
+	fetchLibs(t, libs)
+	return libs
+}
+
+// fetching keeps tests that run side by side from fetching the same jars twice.
+var fetching sync.Mutex
+
+func fetchLibs(t *testing.T, libs string) {
+	t.Helper()
+	fetching.Lock()
+	defer fetching.Unlock()
+	done := filepath.Join(libs, ".complete")
+	if _, err := os.Stat(done); err == nil {
+		return
+	}
+	pom, err := os.ReadFile(filepath.Join("testdata", "kafka", "pom.xml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	if err := os.WriteFile(filepath.Join(work, "pom.xml"), pom, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	mvn := exec.Command("mvn", "-q", "-B", "-f", filepath.Join(work, "pom.xml"), "dependency:copy-dependencies",
+		"-DoutputDirectory="+libs, "-DincludeScope=runtime")
+	if out, err := mvn.CombinedOutput(); err != nil {
+		t.Fatalf("fetch Apache Kafka %s with Maven: %v\n%s", kafkaVersion, err, out)
+	}
+	if err := os.WriteFile(done, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// skipOrFail skips a test whose tool is missing, but fails it under CI, where nothing may be missing.
+func skipOrFail(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(why)
+	}
+	t.Skip("SKIPPED: " + why)
+}
+
+// java runs a class of Kafka's (or a source file of testdata/java) and returns its standard output.
+func java(t *testing.T, stdin string, classAndArgs ...string) string {
+	t.Helper()
+	libs := kafkaLibs(t)
+	ctx, cancel := context.WithTimeout(t.Context(), javaTimeout)
+	defer cancel()
+	args := []string{"-Xmx256m", "-XX:TieredStopAtLevel=1", "-Dlog4j2.configurationFile=" + filepath.Join("testdata", "kafka", "log4j2.yaml"),
+		"-cp", filepath.Join(libs, "*")}
+	cmd := exec.CommandContext(ctx, "java", append(args, classAndArgs...)...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("java %s: %v\n%s\n%s", strings.Join(classAndArgs, " "), err, out.String(), errs.String())
+	}
+	return out.String()
+}
+
+// dumpLog runs kafka-dump-log over every segment, index, time index and snapshot below dir and reports what it finds
+// wrong.
+func dumpLog(t *testing.T, dir string) {
+	t.Helper()
+	var files []string
+	for _, pattern := range []string{"*.log", "*.index", "*.timeindex", "*.snapshot", "*.txnindex"} {
+		found, err := filepath.Glob(filepath.Join(dir, "*", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	if len(files) == 0 {
+		t.Fatalf("no files in %s", dir)
+	}
+	out := java(t, "", "org.apache.kafka.tools.DumpLogSegments", "--deep-iteration", "--files", strings.Join(files, ","))
+	for _, complaint := range complaints(out) {
+		t.Errorf("kafka-dump-log: %s", complaint)
+	}
+	t.Logf("kafka-dump-log: %d files read", len(files))
+}
+
+// complaints picks the lines in which kafka-dump-log reports damage. "-1 is followed by N" is not one: it says so of
+// every file that does not begin at offset 0.
+func complaints(out string) []string {
+	var bad []string
+	for line := range strings.Lines(out) {
+		for _, word := range []string{"isvalid: false", "Mismatches", "Index offset:", "not a valid", "corrupt", "invalid bytes",
+			"out of order", "Exception", "does not match", "Found timestamp mismatch"} {
+			if strings.Contains(line, word) {
+				bad = append(bad, strings.TrimSpace(line))
+				break
+			}
+		}
+	}
+	return bad
+}
