@@ -1,0 +1,221 @@
+result.Err != nil || result.HasDiverging || result.more {package partition
+
+import (
+	"context"
+	"time"
+
+	"minibroker/logstore"
+)
+
+// Read asks for the records of one partition.
+type Read struct {
+	// Partition is nil when there is none; the result is ErrUnknownPartition.
+	Partition   *Partition
+	FetchOffset int64
+	// MaxBytes bounds this partition's records; the first batch of an answer
+	// comes whole all the same.
+	MaxBytes int
+	// CurrentLeaderEpoch is the epoch the client believes in, negative for none.
+	CurrentLeaderEpoch int32
+	// LastFetchedEpoch is the epoch of the record before FetchOffset as the
+	// client has it, negative for none. With it the answer can tell the client
+	// that its log parted from this one.
+	LastFetchedEpoch int32
+}
+
+// FetchSpec holds for all partitions of a fetch.
+type FetchSpec struct {
+	// MinBytes is how much is worth an answer before MaxWait is over.
+	MinBytes int
+	// MaxBytes bounds the records of all partitions together.
+	MaxBytes  int
+	MaxWait   time.Duration
+	Isolation Isolation
+	// Follower: the fetch comes in a replica's name. A single replica has no
+	// followers, each partition answers ErrNotLeader.
+	Follower bool
+}
+
+// EpochEnd is where an epoch ends in this log.
+type EpochEnd struct {
+	Epoch     int32
+	EndOffset int64
+}
+
+// ReadResult answers one Read. With Err set all offsets are -1 and there are
+// no records.
+type ReadResult struct {
+	// Records is a pinned range of a segment file, nil when there is nothing
+	// to read. The caller releases it exactly once.
+	Records          *logstore.Range
+	HighWatermark    int64
+	LastStableOffset int64
+	LogStartOffset   int64
+	// Aborted lists the aborted transactions that reach into Records. It is
+	// meaningful when Committed is set.
+	Aborted []logstore.AbortedTxn
+	// Committed: the read was bounded by the last stable offset.
+	Committed bool
+	// Diverging is set when the client's last fetched epoch ends earlier in
+	// this log than the client thinks.
+	Diverging    EpochEnd
+	HasDiverging bool
+	Err          error
+
+	// more: the log goes on after Records and below the bound; a limit or the
+	// end of a segment ended the read.
+	more bool
+}
+
+// size is the number of record bytes in the result.
+func (r *ReadResult) size() int64 {
+	if r.Records == nil {
+		return 0
+	}
+	return r.Records.Len()
+}
+
+// Fetch reads all partitions in order and appends their results to dst. When
+// they hold less than MinBytes, none of them failed and MaxWait is positive, it
+// waits until enough was appended, a partition went away, MaxWait is over or ctx
+// is done, and reads again. This is the only wait of the data path; nothing is
+// pinned or locked during it.
+func (m *Manager) Fetch(ctx context.Context, reads []Read, spec FetchSpec, dst []ReadResult) []ReadResult {
+	base := len(dst)
+	dst, missing := readAll(reads, spec, dst)
+	if missing <= 0 || spec.MaxWait <= 0 || len(reads) == 0 {
+		return dst
+	}
+	w := m.waiters.Get().(*waiter)
+	defer m.waiters.Put(w)
+	w.timer.Reset(spec.MaxWait)
+	w.need.Store(missing)
+	w.enter(reads)
+	defer w.leave()
+	for {
+		release(dst[base:])
+		// What is appended from here on counts against the whole minimum.
+		// What the read below also saw is counted twice, which at worst costs
+		// one more read.
+		w.need.Store(int64(spec.MinBytes))
+		dst, missing = readAll(reads, spec, dst[:base])
+		if missing <= 0 {
+			return dst
+		}
+		if w.need.Add(missing-int64(spec.MinBytes)) <= 0 {
+			continue
+		}
+		release(dst[base:])
+		dst = dst[:base]
+		select {
+		case <-w.ready:
+		case <-w.timer.C:
+			dst, _ = readAll(reads, spec, dst)
+			return dst
+		case <-ctx.Done():
+			dst, _ = readAll(reads, spec, dst)
+			return dst
+		}
+	}
+}
+
+// release gives back the ranges of results that are not answered.
+func release(results []ReadResult) {
+	for i := range results {
+		if r := results[i].Records; r != nil {
+			r.Release()
+			results[i].Records = nil
+		}
+	}
+}
+
+// readAll reads the partitions one after another under the limits of the
+// whole fetch. missing is how many bytes the results are short of the
+// minimum, 0 or less when they can be answered as they are.
+func readAll(reads []Read, spec FetchSpec, dst []ReadResult) (results []ReadResult, missing int64) {
+	missing = int64(spec.MinBytes)
+	limit := spec.MaxBytes
+	first := true
+	for i := range reads {
+		result := reads[i].read(spec, limit, first)
+		// Waiting changes nothing for a partition that has more than fits.
+		if result.Err != nil || result.HasDiverging {
+			missing = 0
+		}
+		if n := result.size(); n > 0 {
+			first = false
+			limit = max(0, limit-int(n))
+			missing -= n
+		} else {
+			limit = max(0, limit)
+		}
+		dst = append(dst, result)
+	}
+	return dst, missing
+}
+
+// read reads one partition. limit is what the whole fetch still allows, first
+// says that nothing was read yet, so that a batch comes whole whatever the
+// limits are.
+func (r *Read) read(spec FetchSpec, limit int, first bool) ReadResult {
+	p := r.Partition
+	if p == nil || p.removed.Load() {
+		return failed(ErrUnknownPartition)
+	}
+	if err := p.CheckLeaderEpoch(r.CurrentLeaderEpoch); err != nil {
+		return failed(err)
+	}
+	if spec.Follower {
+		return failed(ErrNotLeader)
+	}
+	result := ReadResult{HighWatermark: p.highWatermark.Load(), LogStartOffset: p.log.StartOffset()}
+	result.LastStableOffset = p.stableBelow(result.HighWatermark)
+	if r.LastFetchedEpoch >= 0 {
+		if err := r.diverge(&result); err != nil {
+			return failed(err)
+		}
+		if result.HasDiverging {
+			return result
+		}
+	}
+	bound := result.HighWatermark
+	if spec.Isolation == ReadCommitted {
+		bound = result.LastStableOffset
+	}
+	maxBytes := min(r.MaxBytes, limit)
+	if maxBytes < 0 && r.FetchOffset >= result.LogStartOffset && r.FetchOffset < bound {
+		return failed(ErrInvalidMaxBytes)
+	}
+	info, err := p.log.Read(r.FetchOffset, max(0, maxBytes), logstore.ReadOptions{
+		UpperBound:     bound,
+		MinOneMessage:  first,
+		CollectAborted: spec.Isolation == ReadCommitted,
+	})
+	if err != nil {
+		return failed(err)
+	}
+	result.Records, result.Aborted = info.Records, info.Aborted
+	result.more = info.NextOffset < bound
+	result.Committed = spec.Isolation == ReadCommitted
+	return result
+}
+
+// diverge compares the epoch of the client's last record with this log's
+// history.
+func (r *Read) diverge(result *ReadResult) error {
+	epoch, end := r.Partition.log.EpochEndOffset(r.LastFetchedEpoch)
+	if epoch < 0 || end < 0 {
+		return ErrUndefinedEpoch
+	}
+	if r.FetchOffset < result.LogStartOffset {
+		return logstore.ErrOffsetOutOfRange
+	}
+	if epoch < r.LastFetchedEpoch || end < r.FetchOffset {
+		result.Diverging, result.HasDiverging = EpochEnd{Epoch: epoch, EndOffset: end}, true
+	}
+	return nil
+}
+
+func failed(err error) ReadResult {
+	return ReadResult{HighWatermark: -1, LastStableOffset: -1, LogStartOffset: -1, Err: err}
+}

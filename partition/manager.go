@@ -1,0 +1,114 @@
+package partition
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"minibroker/logstore"
+)
+
+// Options of a Manager.
+type Options struct {
+	// Store takes the high watermark checkpoint. Needed only for
+	// CheckpointHighWatermarks.
+	Store *logstore.Store
+	// Logger is told of partitions that come and go; nil means silence.
+	Logger *slog.Logger
+}
+
+// Manager is the set of partitions that this broker leads.
+type Manager struct {
+	store  *logstore.Store
+	logger *slog.Logger
+
+	// waiters pools the waiters of fetches.
+	waiters sync.Pool
+
+	mu         sync.RWMutex
+	partitions map[logstore.TopicPartition]*Partition
+}
+
+// New makes a Manager without partitions.
+func New(o Options) *Manager {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	m := &Manager{store: o.Store, logger: o.Logger, partitions: make(map[logstore.TopicPartition]*Partition)}
+	m.waiters.New = func() any { return newWaiter() }
+	return m
+}
+
+// Get returns a partition, or ErrUnknownPartition.
+func (m *Manager) Get(tp logstore.TopicPartition) (*Partition, error) {
+	m.mu.RLock()
+	p := m.partitions[tp]
+	m.mu.RUnlock()
+	if p == nil {
+		return nil, ErrUnknownPartition
+	}
+	return p, nil
+}
+
+// Add takes a log over as leader in the given epoch. A partition that is
+// already there is only moved to the epoch. The error is that of writing the
+// log's epoch file; the partition is not added then.
+func (m *Manager) Add(log *logstore.Log, leaderEpoch int32) (*Partition, error) {
+	tp := log.TopicPartition()
+	m.mu.RLock()
+	p := m.partitions[tp]
+	m.mu.RUnlock()
+	if p == nil || p.log != log {
+		p = newPartition(log)
+	}
+	if err := p.BecomeLeader(leaderEpoch); err != nil {
+		return nil, fmt.Errorf("add partition: %w", err)
+	}
+	m.mu.Lock()
+	m.partitions[tp] = p
+	m.mu.Unlock()
+	m.logger.Debug("partition is led here", "partition", tp.String(), "epoch", leaderEpoch,
+		"start", p.LogStartOffset(), "end", p.EndOffset())
+	return p, nil
+}
+
+// Remove forgets a partition, if it is there, and ends the waits on it. The
+// log is the caller's to delete; appends that began before have ended.
+func (m *Manager) Remove(tp logstore.TopicPartition) {
+	m.mu.Lock()
+	p := m.partitions[tp]
+	delete(m.partitions, tp)
+	m.mu.Unlock()
+	if p != nil {
+		p.close()
+		m.logger.Debug("partition is no longer led here", "partition", tp.String())
+	}
+}
+
+// Partitions lists all partitions, in no order.
+func (m *Manager) Partitions() []*Partition {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	all := make([]*Partition, 0, len(m.partitions))
+	for _, p := range m.partitions {
+		all = append(all, p)
+	}
+	return all
+}
+
+// HighWatermarks maps every partition to its high watermark.
+func (m *Manager) HighWatermarks() map[logstore.TopicPartition]int64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	marks := make(map[logstore.TopicPartition]int64, len(m.partitions))
+	for tp, p := range m.partitions {
+		marks[tp] = p.HighWatermark()
+	}
+	return marks
+}
+
+// CheckpointHighWatermarks writes the high watermarks of all partitions to
+// the store's checkpoint files.
+func (m *Manager) CheckpointHighWatermarks() error {
+	return m.store.CheckpointHighWatermarks(m.HighWatermarks())
+}

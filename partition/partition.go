@@ -1,0 +1,175 @@
+package partition
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"minibroker/logstore"
+)
+
+// Partition is one partition that this broker leads: its log, its leader epoch
+// and how much of the log readers may see. All methods may be called at the
+// same time; readers take no lock that an append holds.
+type Partition struct {
+	log *logstore.Log
+	tp  logstore.TopicPartition
+
+	// highWatermark is the first offset that consumers may not see. It only
+	// grows: it is raised to the log end offset after each append.
+	highWatermark atomic.Int64
+	leaderEpoch   atomic.Int32
+	removed       atomic.Bool
+
+	// waiting counts the links below, so that an append on a partition that nobody
+	// waits for costs one load. A waiter is counted before it reads the log,
+	// an append loads the count after its end offset is published: one of the
+	// two sees the other.
+	waiting atomic.Int32
+
+	// mu serialises changes of leadership against appends, which hold it for
+	// reading: no batch can be stamped with an epoch that is already over.
+	mu sync.RWMutex
+
+	waitMu sync.Mutex
+	first  *waitLink // fetches that wait for this partition, newest first
+}
+
+func newPartition(log *logstore.Log) *Partition {
+	p := &Partition{log: log, tp: log.TopicPartition()}
+	p.highWatermark.Store(log.EndOffset())
+	p.leaderEpoch.Store(-1)
+	return p
+}
+
+// TopicPartition is the partition's name.
+func (p *Partition) TopicPartition() logstore.TopicPartition { return p.tp }
+
+// Log is the partition's log.
+func (p *Partition) Log() *logstore.Log { return p.log }
+
+// LeaderEpoch is the epoch of the current leadership; -1 before the first.
+func (p *Partition) LeaderEpoch() int32 { return p.leaderEpoch.Load() }
+
+// LogStartOffset is the first offset that can be read.
+func (p *Partition) LogStartOffset() int64 { return p.log.StartOffset() }
+
+// EndOffset is the offset that the next record gets.
+func (p *Partition) EndOffset() int64 { return p.log.EndOffset() }
+
+// HighWatermark is the first offset that consumers may not see.
+func (p *Partition) HighWatermark() int64 { return p.highWatermark.Load() }
+
+// LastStableOffset is the first offset that a read-committed consumer may not
+// see: that of the oldest transaction that is not decided, at most the high
+// watermark.
+func (p *Partition) LastStableOffset() int64 {
+	return p.stableBelow(p.highWatermark.Load())
+}
+
+// stableBelow is the last stable offset under a given high watermark.
+func (p *Partition) stableBelow(highWatermark int64) int64 {
+	if unstable, open := p.log.FirstUnstableOffset(); open && unstable < highWatermark {
+		return unstable
+	}
+	return highWatermark
+}
+
+// Append stores one record set and makes it visible. The leader epoch of o is
+// overwritten by the partition's. The set is patched in place (base offset,
+// leader epoch), so the caller must not use it for anything else afterwards.
+func (p *Partition) Append(set []byte, o logstore.AppendOptions) (logstore.AppendInfo, error) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if p.removed.Load() {
+		return logstore.AppendInfo{}, fmt.Errorf("append to %s: %w", p.tp, ErrUnknownPartition)
+	}
+	o.LeaderEpoch = p.leaderEpoch.Load()
+	info, err := p.log.Append(set, o)
+	if err != nil {
+		return info, err
+	}
+	if info.Duplicate {
+		return info, nil
+	}
+	p.raiseHighWatermark(p.log.EndOffset())
+	if o.Origin == logstore.Client {
+		p.wake(int64(len(set)))
+	} else {
+		// A marker may make far more readable than its own size: everything
+		// up to the next open transaction.
+		p.wakeAll()
+	}
+	return info, nil
+}
+
+func (p *Partition) raiseHighWatermark(to int64) {
+	for {
+		now := p.highWatermark.Load()
+		if to <= now || p.highWatermark.CompareAndSwap(now, to) {
+			return
+		}
+	}
+}
+
+// BecomeLeader begins a new epoch: it is written to the log's epoch file with
+// the end offset as its start, before any record can carry it. An epoch that
+// is not newer changes nothing.
+func (p *Partition) BecomeLeader(epoch int32) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if epoch <= p.leaderEpoch.Load() {
+		return nil
+	}
+	if err := p.log.AssignEpoch(epoch); err != nil {
+		return fmt.Errorf("become leader of %s in epoch %d: %w", p.tp, epoch, err)
+	}
+	p.leaderEpoch.Store(epoch)
+	p.raiseHighWatermark(p.log.EndOffset())
+	p.wakeAll()
+	return nil
+}
+
+// CheckLeaderEpoch compares the epoch that a client believes in with the
+// partition's; a negative one is none and always passes. Errors:
+// ErrFencedLeaderEpoch, ErrUnknownLeaderEpoch.
+func (p *Partition) CheckLeaderEpoch(epoch int32) error {
+	current := p.leaderEpoch.Load()
+	switch {
+	case epoch < 0 || epoch == current:
+		return nil
+	case epoch < current:
+		return ErrFencedLeaderEpoch
+	default:
+		return ErrUnknownLeaderEpoch
+	}
+}
+
+// DeleteRecords raises the log start offset to the given offset, -1 meaning
+// the high watermark, and returns the new low watermark, which with a single
+// replica is the log start offset. Errors: logstore.ErrOffsetOutOfRange when
+// the offset is above the high watermark or below zero.
+func (p *Partition) DeleteRecords(offset int64) (int64, error) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if p.removed.Load() {
+		return -1, fmt.Errorf("delete records of %s: %w", p.tp, ErrUnknownPartition)
+	}
+	highWatermark := p.highWatermark.Load()
+	if offset == -1 {
+		offset = highWatermark
+	}
+	if offset < 0 || offset > highWatermark {
+		return -1, fmt.Errorf("delete records of %s below %d, high watermark %d: %w",
+			p.tp, offset, highWatermark, logstore.ErrOffsetOutOfRange)
+	}
+	return p.log.DeleteRecords(offset, highWatermark)
+}
+
+// close marks the partition as gone and ends every wait on it.
+func (p *Partition) close() {
+	p.mu.Lock()
+	p.removed.Store(true)
+	p.mu.Unlock()
+	p.wakeAll()
+}
