@@ -1,4 +1,4 @@
-result.Err != nil || result.HasDiverging || result.more {package partition
+package partition
 
 import (
 	"context"
@@ -139,16 +139,13 @@ func readAll(reads []Read, spec FetchSpec, dst []ReadResult) (results []ReadResu
 	for i := range reads {
 		result := reads[i].read(spec, limit, first)
 		// Waiting changes nothing for a partition that has more than fits.
-		if result.Err != nil || result.HasDiverging {
+		if result.Err != nil || result.HasDiverging || result.more {
 			missing = 0
 		}
-		if n := result.size(); n > 0 {
-			first = false
-			limit = max(0, limit-int(n))
-			missing -= n
-		} else {
-			limit = max(0, limit)
-		}
+		n := result.size()
+		first = first && n == 0
+		limit = max(0, limit-int(n))
+		missing -= n
 		dst = append(dst, result)
 	}
 	return dst, missing
