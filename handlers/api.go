@@ -1,0 +1,155 @@
+// Package handlers answers requests: one file per API of the protocol. A
+// handler translates. It reads the request, asks metadata, partition or
+// config, and writes the answer; it owns no state.
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"minibroker/config"
+	"minibroker/logstore"
+	"minibroker/metadata"
+	"minibroker/partition"
+	"minibroker/protocol"
+)
+
+// Endpoint is the address under which clients of one listener reach this node.
+type Endpoint struct {
+	Host string
+	Port int32
+}
+
+// Options is what an API works with. All fields but
+// Logger and Level are needed.
+type Options struct {
+	Metadata   *metadata.Store
+	Partitions *partition.Manager
+	Store      *logstore.Store
+	Config     *config.Broker
+	// Layers returns the settings in force: the static ones under the dynamic
+	// ones of the metadata log. It is called per request and must be cheap.
+	Layers   func() config.Layers
+	Versions *protocol.Versions
+	Logger   *slog.Logger // nil = discard
+	// Level is the level of Logger, which clients may see and set as that of
+	// the logger "root"; nil = they may not.
+	Level *slog.LevelVar
+	// AdvertisedFor returns the advertised address of the listener by which a
+	// request came; false when that listener has none.
+	AdvertisedFor func(listener string) (Endpoint, bool)
+}
+
+// API answers requests. It is safe for concurrent use.
+type API struct {
+	meta       *metadata.Store
+	partitions *partition.Manager
+	store      *logstore.Store
+	config     *config.Broker
+	layers     func() config.Layers
+	versions   *protocol.Versions
+	log        *slog.Logger
+	level      *slog.LevelVar
+	advertised func(listener string) (Endpoint, bool)
+	data       *dataPath
+
+	routes [lastKey + 1]route // by API key; nil = not served
+
+	// configChange is held while a request changes settings, from reading the
+	// old ones to writing the new: changes of two requests do not mix. It is
+	// outermost, metadata.Store.mu comes after it.
+	configChange sync.Mutex
+}
+
+// lastKey is the highest API key that the dispatch table has room for.
+const lastKey = kmsg.UnregisterController
+
+// route answers one request of one API.
+type route func(ctx context.Context, req *protocol.Request) (protocol.Response, error)
+
+// New returns an API over o.
+func New(o Options) *API {
+	log := o.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	a := &API{
+		meta:       o.Metadata,
+		partitions: o.Partitions,
+		store:      o.Store,
+		config:     o.Config,
+		layers:     o.Layers,
+		versions:   o.Versions,
+		log:        log,
+		level:      o.Level,
+		advertised: o.AdvertisedFor,
+		data:       newDataPath(o.Config),
+	}
+	a.routes = a.table()
+	return a
+}
+
+// table is the dispatch: one line per API. plain adapts handlers that take the
+// decoded body and return the answer's body; handlers that answer in parts are
+// routes themselves.
+func (a *API) table() [lastKey + 1]route {
+	return [lastKey + 1]route{
+		kmsg.Produce:                 a.produce,
+		kmsg.Fetch:                   a.fetch,
+		kmsg.ListOffsets:             plain(a.listOffsets),
+		kmsg.DeleteRecords:           plain(a.deleteRecords),
+		kmsg.InitProducerID:          plain(a.initProducerID),
+		kmsg.OffsetForLeaderEpoch:    plain(a.offsetForLeaderEpoch),
+		kmsg.Metadata:                plain(a.metadata),
+		kmsg.FindCoordinator:         plain(a.findCoordinator),
+		kmsg.ApiVersions:             plain(a.apiVersions),
+		kmsg.CreateTopics:            plain(a.createTopics),
+		kmsg.DeleteTopics:            plain(a.deleteTopics),
+		kmsg.DescribeConfigs:         plain(a.describeConfigs),
+		kmsg.AlterConfigs:            a.alterConfigs,
+		kmsg.CreatePartitions:        plain(a.createPartitions),
+		kmsg.IncrementalAlterConfigs: plain(a.incrementalAlterConfigs),
+		kmsg.DescribeCluster:         plain(a.describeCluster),
+		kmsg.DescribeTopicPartitions: plain(a.describeTopicPartitions),
+	}
+}
+
+// plain makes a route of a handler that takes the decoded body Q and returns
+// the whole answer.
+func plain[Q kmsg.Request](handle func(context.Context, *protocol.Request, Q) (kmsg.Response, error)) route {
+	return func(ctx context.Context, req *protocol.Request) (protocol.Response, error) {
+		body, err := bodyOf[Q](req)
+		if err != nil {
+			return protocol.Response{}, err
+		}
+		answer, err := handle(ctx, req, body)
+		return protocol.Response{Body: answer}, err
+	}
+}
+
+// bodyOf returns the decoded body of a request.
+func bodyOf[Q kmsg.Request](req *protocol.Request) (Q, error) {
+	body, ok := req.Body.(Q)
+	if !ok {
+		return body, fmt.Errorf("request %s: decoded as %T", protocol.KeyName(req.Key), req.Body)
+	}
+	return body, nil
+}
+
+// Handle answers one request. An error means that there is no answer and that
+// the connection is to be closed.
+func (a *API) Handle(ctx context.Context, req *protocol.Request) (protocol.Response, error) {
+	if req.Key < 0 || int(req.Key) >= len(a.routes) || a.routes[req.Key] == nil {
+		return protocol.Response{}, fmt.Errorf("request %s v%d: this broker does not serve it", protocol.KeyName(req.Key), req.Version)
+	}
+	return a.routes[req.Key](ctx, req)
+}
+
+// Serves reports whether there is a handler for the API key.
+func (a *API) Serves(key int16) bool {
+	return key >= 0 && int(key) < len(a.routes) && a.routes[key] != nil
+}

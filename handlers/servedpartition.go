@@ -1,0 +1,27 @@
+package handlers
+
+import (
+	"minibroker/logstore"
+	"minibroker/metadata"
+	"minibroker/partition"
+)
+
+// servedPartition finds a partition of a topic, which may be nil. Errors:
+// partition.ErrUnknownPartition when the metadata do not have it,
+// partition.ErrNotLeader when they do and this broker does not serve it: it is
+// being made, or its directory failed.
+func (a *API) servedPartition(topic *metadata.Topic, number int32) (*partition.Partition, error) {
+	if topic == nil || !hasPartition(topic, number) {
+		return nil, partition.ErrUnknownPartition
+	}
+	p, err := a.partitions.Get(logstore.TopicPartition{Topic: topic.Name, Partition: number})
+	if err != nil {
+		return nil, partition.ErrNotLeader
+	}
+	return p, nil
+}
+
+// hasPartition reports whether the topic has a partition of that number.
+func hasPartition(topic *metadata.Topic, number int32) bool {
+	return number >= 0 && int(number) < len(topic.Partitions)
+}
