@@ -18,12 +18,12 @@ type DecodeError struct {
 	Addr         string // who sent it, host:port; may be empty
 	Key, Version int16
 	ClientID     string // empty when null
-	Err          error
+	Err          error  // ErrUnknownKey, ErrUnservedVersion, ErrTruncated, ErrNull, ErrTooManyElements
 }
 
 // Error names the sender, the API, the version and the reason.
 func (e *DecodeError) Error() string {
-	return fmt.Sprintf("request %s v%d (key %d) from %s, client id %q: %v",
+	return fmt.Sprintf("request %s v%d (key %d) from %s, client id %.100q: %v",
 		KeyName(e.Key), e.Version, e.Key, addrOr(e.Addr), e.ClientID, e.Err)
 }
 
@@ -32,7 +32,7 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 
 func addrOr(addr string) string {
 	if addr == "" {
-		return "unknown address"
+		return "an unknown address"
 	}
 	return addr
 }

@@ -1,12 +1,19 @@
 package protocol
 
-import "github.com/twmb/franz-go/pkg/kmsg"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/twmb/franz-go/pkg/kbin"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
 
 // Request is one decoded request and what is known about its sender.
 //
-// Byte slices inside Body point into the frame, which goes back to a pool once
-// the answer has been written: a handler that keeps bytes beyond its return
-// must copy them. Strings are copies and may be kept.
+// A connection uses one Request again and again, and byte slices inside Body
+// point into a frame that goes back to a pool once the answer is out: a handler
+// that keeps either beyond its return must copy. Strings are copies and may be
+// kept.
 type Request struct {
 	// Key and Version are as sent; Version is one that the Versions table serves.
 	Key, Version int16
@@ -20,16 +27,102 @@ type Request struct {
 	Listener string
 	// RemoteAddr and LocalAddr are host:port of the two ends.
 	RemoteAddr, LocalAddr string
-	// Unsupported marks an ApiVersions request in a version that is not known,
-	// which is answered with UnsupportedVersion in version 0 and never reaches
-	// a handler. Body is nil then.
+	// Unsupported marks an ApiVersions request in a version that is not known.
+	// Version is 0 and Body nil then; the answer is Versions.UnsupportedVersion,
+	// which a server gives without asking a handler.
 	Unsupported bool
 }
 
-// ParseRequest decodes one frame without its size. Body slices point into frame.
-// Errors are *FrameError for a broken header and *DecodeError for an unknown
-// key, an unserved version or a broken body; each means that the connection
-// has to be closed without an answer.
+// The reasons why a request is refused before its body is looked at.
+var (
+	// ErrUnknownKey: no such API is served.
+	ErrUnknownKey = errors.New("this API is not served")
+	// ErrUnservedVersion: the API is served in other versions only.
+	ErrUnservedVersion = errors.New("this version is not served")
+)
+
+// ParseRequest decodes one frame without its size into a new Request; see
+// Versions.Parse.
 func ParseRequest(frame []byte, versions *Versions) (*Request, error) {
-	return nil, &FrameError{Reason: "not yet"}
+	req := &Request{}
+	if err := versions.Parse(frame, req); err != nil {
+		return nil, err
+	}
+	return req, nil
+}
+
+// Parse decodes one frame without its size into req, whose addresses and
+// listener stay as they are. Body slices point into frame.
+//
+// Errors are a *FrameError for a broken header and a *DecodeError for an unknown
+// key, an unserved version or a broken body. Each means that the connection has
+// to be closed without an answer. The one version that is not served and yet
+// answered is that of ApiVersions: see Request.Unsupported.
+//
+// Decoding costs at most MaxDecodedBytes and a little rounding, however the
+// frame is made: it is measured before anything is allocated.
+func (v *Versions) Parse(frame []byte, req *Request) error {
+	h, rest, err := ReadHeader(frame)
+	if err != nil {
+		return &FrameError{Addr: req.RemoteAddr, Reason: err.Error()}
+	}
+	req.take(h)
+	api := v.find(h.Key)
+	switch {
+	case api == nil:
+		return req.refuse(ErrUnknownKey)
+	case h.Key == apiVersionsKey && (h.Version < api.MinServed || h.Version > api.Max):
+		req.Version, req.Unsupported = 0, true
+		return nil
+	case h.Version < api.MinServed || h.Version > api.Max:
+		return req.refuse(fmt.Errorf("%w, but versions %d to %d are", ErrUnservedVersion, api.MinServed, api.Max))
+	}
+	body, err := api.bodyOf(rest, h.Version)
+	if err != nil {
+		return req.refuse(err)
+	}
+	message := kmsg.RequestForKey(h.Key)
+	message.SetVersion(h.Version)
+	if err := message.ReadFrom(body); err != nil {
+		return req.refuse(err)
+	}
+	req.Body = message
+	return nil
+}
+
+// bodyOf skips the header's tags and checks that the body can be decoded at a
+// bounded cost.
+func (s *served) bodyOf(rest []byte, version int16) ([]byte, error) {
+	flexible := version >= s.flexible
+	if flexible {
+		r := kbin.Reader{Src: rest}
+		kmsg.SkipTags(&r)
+		if !r.Ok() {
+			return nil, fmt.Errorf("the tags of the header: %w", ErrTruncated)
+		}
+		rest = r.Src
+	}
+	_, err := measure(rest, s.shape, version, flexible)
+	return rest, err
+}
+
+// take fills in the header. A client id that stays the same is not copied again.
+func (r *Request) take(h Header) {
+	r.Key, r.Version, r.CorrelationID = h.Key, h.Version, h.CorrelationID
+	r.Body, r.Unsupported = nil, false
+	switch {
+	case h.ClientID == nil:
+		r.ClientID = nil
+	case r.ClientID == nil || *r.ClientID != string(h.ClientID):
+		id := string(h.ClientID)
+		r.ClientID = &id
+	}
+}
+
+func (r *Request) refuse(err error) error {
+	e := &DecodeError{Addr: r.RemoteAddr, Key: r.Key, Version: r.Version, Err: err}
+	if r.ClientID != nil {
+		e.ClientID = *r.ClientID
+	}
+	return e
 }

@@ -1,0 +1,105 @@
+package protocol
+
+// apiRow is what is known of one request before any of it is read.
+type apiRow struct {
+	API
+	flexible int16  // first version with compact lengths and tags
+	shape    string // of the body, in the language of shape.go
+}
+
+// never stands for a flexible version that does not exist.
+const never = 1<<15 - 1
+
+// apiTable holds all requests that Apache Kafka 4.4.0 answers on a broker
+// listener, with the versions that its ApiVersions lists, sorted by key.
+// Produce 0 to 2 are listed and close the connection all the same. The two of
+// telemetry are answered without being listed when no metrics plugin takes them.
+var apiTable = [...]apiRow{
+	{API{0, "Produce", 0, 13, 3, false}, 9, "S@3 h i [{s@-12 u@13 [{i Y}]}]"},
+	{API{1, "Fetch", 4, 18, 4, false}, 12,
+		"i@-14 i i i@3 b@4 i@7 i@7 [{s@-12 u@13 [{i i@9 l i@12 l@5 i u#0 l#1}]}] [{s@7-12 u@13 [i]}]@7 s@11 " +
+			"S#0 {i l}#1"},
+	{API{2, "ListOffsets", 1, 11, 1, false}, 6, "i b@2 [{s [{i i@4 l i@-0}]}] i@10"},
+	{API{3, "Metadata", 0, 13, 0, false}, 9, "*[{u@10 s@-9 S@10}] b@4 b@8-10 b@8"},
+	{API{8, "OffsetCommit", 2, 10, 2, false}, 8, "s i@1 s@1 S@7 l@2-4 [{s@-9 u@10 [{i l l@1-1 i@6 S}]}]"},
+	{API{9, "OffsetFetch", 1, 10, 1, false}, 6,
+		"s@-7 *[{s [i]}]@-7 [{s S@9 i@9 *[{s@8-9 u@10 [i]}]}]@8 b@7"},
+	{API{10, "FindCoordinator", 0, 6, 0, false}, 3, "s@-3 b@1 [s]@4"},
+	{API{11, "JoinGroup", 0, 9, 0, false}, 6, "s i i@1 s S@5 s [{s y}] S@8"},
+	{API{12, "Heartbeat", 0, 4, 0, false}, 4, "s i s S@3"},
+	{API{13, "LeaveGroup", 0, 5, 0, false}, 4, "s s@-2 [{s S S@5}]@3"},
+	{API{14, "SyncGroup", 0, 5, 0, false}, 4, "s i s S@3 S@5 S@5 [{s y}]"},
+	{API{15, "DescribeGroups", 0, 6, 0, false}, 5, "[s] b@3"},
+	{API{16, "ListGroups", 0, 5, 0, false}, 3, "[s]@4 [s]@5"},
+	{API{17, "SASLHandshake", 0, 1, 0, false}, never, "s"},
+	{API{18, "ApiVersions", 0, 5, 0, false}, 3, "s@3 s@3 S@5 i@5"},
+	{API{19, "CreateTopics", 2, 7, 2, false}, 5, "[{s i h [{i [i]}] [{s S}]}] i b@1"},
+	{API{20, "DeleteTopics", 1, 6, 1, false}, 4, "[s]@-5 [{S u}]@6 i"},
+	{API{21, "DeleteRecords", 0, 2, 0, false}, 2, "[{s [{i l}]}] i"},
+	{API{22, "InitProducerID", 0, 5, 0, false}, 2, "S i l@3 h@3"},
+	{API{23, "OffsetForLeaderEpoch", 2, 4, 2, false}, 4, "i@3 [{s [{i i@2 i}]}]"},
+	{API{24, "AddPartitionsToTxn", 0, 5, 0, false}, 3,
+		"s@-3 l@-3 h@-3 [{s [i]}]@-3 [{s l h b [{s [i]}]}]@4"},
+	{API{25, "AddOffsetsToTxn", 0, 4, 0, false}, 3, "s l h s"},
+	{API{26, "EndTxn", 0, 5, 0, false}, 3, "s l h b"},
+	{API{27, "WriteTxnMarkers", 1, 2, 1, false}, 1, "[{l h b [{s [i]}] i b@2}]"},
+	{API{28, "TxnOffsetCommit", 0, 6, 0, false}, 3, "s s l h i@3 s@3 S@3 [{s@-5 u@6 [{i l i@2 S}]}]"},
+	{API{29, "DescribeACLs", 1, 3, 1, false}, 2, "b S b@1 S S b b"},
+	{API{30, "CreateACLs", 1, 3, 1, false}, 2, "[{b s b@1 s s b b}]"},
+	{API{31, "DeleteACLs", 1, 3, 1, false}, 2, "[{b S b@1 S S b b}]"},
+	{API{32, "DescribeConfigs", 1, 4, 1, false}, 4, "[{b s *[s]}] b@1 b@3"},
+	{API{33, "AlterConfigs", 0, 2, 0, false}, 2, "[{b s [{s S}]}] b"},
+	{API{34, "AlterReplicaLogDirs", 1, 2, 1, false}, 2, "[{s [{s [i]}]}]"},
+	{API{35, "DescribeLogDirs", 1, 5, 1, false}, 2, "*[{s [i]}]"},
+	{API{36, "SASLAuthenticate", 0, 2, 0, false}, 2, "y"},
+	{API{37, "CreatePartitions", 0, 3, 0, false}, 2, "[{s i *[{[i]}]}] i b"},
+	{API{38, "CreateDelegationToken", 1, 3, 1, false}, 2, "S@3 S@3 [{s s}] l"},
+	{API{39, "RenewDelegationToken", 1, 2, 1, false}, 2, "y l"},
+	{API{40, "ExpireDelegationToken", 1, 2, 1, false}, 2, "y l"},
+	{API{41, "DescribeDelegationToken", 1, 3, 1, false}, 2, "*[{s s}]"},
+	{API{42, "DeleteGroups", 0, 3, 0, false}, 2, "[s]"},
+	{API{43, "ElectLeaders", 0, 2, 0, false}, 2, "b@1 *[{s [i]}] i"},
+	{API{44, "IncrementalAlterConfigs", 0, 1, 0, false}, 1, "[{b s [{s b S}]}] b"},
+	{API{45, "AlterPartitionAssignments", 0, 1, 0, false}, 0, "i b@1 [{s [{i *[i]}]}]"},
+	{API{46, "ListPartitionReassignments", 0, 0, 0, false}, 0, "i *[{s [i]}]"},
+	{API{47, "OffsetDelete", 0, 0, 0, false}, never, "s [{s [{i}]}]"},
+	{API{48, "DescribeClientQuotas", 0, 1, 0, false}, 1, "[{s b S}] b"},
+	{API{49, "AlterClientQuotas", 0, 1, 0, false}, 1, "[{[{s S}] [{s l b}]}] b"},
+	{API{50, "DescribeUserSCRAMCredentials", 0, 0, 0, false}, 0, "*[{s}]"},
+	{API{51, "AlterUserSCRAMCredentials", 0, 0, 0, false}, 0, "[{s b}] [{s b i y y}]"},
+	{API{55, "DescribeQuorum", 0, 2, 0, false}, 0, "[{s [{i}]}]"},
+	{API{57, "UpdateFeatures", 0, 2, 0, false}, 0, "i [{s h b@-0 b@1}] b@1"},
+	{API{60, "DescribeCluster", 0, 2, 0, false}, 0, "b b@1 b@2"},
+	{API{61, "DescribeProducers", 0, 0, 0, false}, 0, "[{s [i]}]"},
+	{API{64, "UnregisterBroker", 0, 0, 0, false}, 0, "i"},
+	{API{65, "DescribeTransactions", 0, 0, 0, false}, 0, "[s]"},
+	{API{66, "ListTransactions", 0, 2, 0, false}, 0, "[s] [l] l@1 S@2"},
+	{API{68, "ConsumerGroupHeartbeat", 0, 1, 0, false}, 0, "s s i S S i *[s] S@1 S *[{u [i]}]"},
+	{API{69, "ConsumerGroupDescribe", 0, 1, 0, false}, 0, "[s] b"},
+	{API{71, "GetTelemetrySubscriptions", 0, 0, 0, true}, 0, "u"},
+	{API{72, "PushTelemetry", 0, 0, 0, true}, 0, "u i b b y"},
+	{API{74, "ListConfigResources", 0, 1, 0, false}, 0, "[b]@1"},
+	{API{75, "DescribeTopicPartitions", 0, 0, 0, false}, 0, "[{s}] i ?{s i}"},
+	{API{76, "ShareGroupHeartbeat", 1, 1, 1, false}, 0, "s s i S *[s]"},
+	{API{77, "ShareGroupDescribe", 1, 1, 1, false}, 0, "[s] b"},
+	{API{78, "ShareFetch", 1, 2, 1, false}, 0,
+		"S S i i i i i@1 i@1 b@2 b@2 [{u [{i i@-0 [{l l [b]}]}]}] [{u [i]}]"},
+	{API{79, "ShareAcknowledge", 1, 2, 1, false}, 0, "S S i b@2 [{u [{i [{l l [b]}]}]}]"},
+	{API{80, "AddRaftVoter", 0, 1, 0, false}, 0, "S i i u [{s s h}] b@1"},
+	{API{81, "RemoveRaftVoter", 0, 0, 0, false}, 0, "S i u"},
+	{API{83, "InitializeShareGroupState", 0, 0, 0, false}, 0, "s [{u [{i i l}]}]"},
+	{API{84, "ReadShareGroupState", 0, 0, 0, false}, 0, "s [{u [{i i}]}]"},
+	{API{85, "WriteShareGroupState", 0, 1, 0, false}, 0, "s [{u [{i i i l i@1 [{l l b h}]}]}]"},
+	{API{86, "DeleteShareGroupState", 0, 0, 0, false}, 0, "s [{u [{i}]}]"},
+	{API{87, "ReadShareGroupStateSummary", 0, 1, 0, false}, 0, "s [{u [{i i}]}]"},
+	{API{88, "StreamsGroupHeartbeat", 0, 1, 0, false}, 0,
+		"s s i i S S i ?{i [{s [s] [s] [{s i h [{s s}]}] [s] [{s i h [{s s}]}] [{[h] [h] [h]}]}]} *[{s [i]}] " +
+			"*[{s [i]}] *[{s [i]}] S ?{s h} *[{s s}] *[{s i l}] *[{s i l}] b"},
+	{API{89, "StreamsGroupDescribe", 0, 1, 0, false}, 0, "[s] b b@1"},
+	{API{90, "DescribeShareGroupOffsets", 0, 1, 0, false}, 0, "[{s *[{s [i]}]}]"},
+	{API{91, "AlterShareGroupOffsets", 0, 0, 0, false}, 0, "s [{s [{i l}]}]"},
+	{API{92, "DeleteShareGroupOffsets", 0, 0, 0, false}, 0, "s [{s}]"},
+	{API{93, "StreamsGroupTopologyDescriptionUpdate", 0, 0, 0, false}, 0,
+		"s s i {[{s [{s b [s] S [s] [s]}]}] [{{s b [s] S [s] [s]} {s b [s] S [s] [s]}}]}"},
+	{API{94, "UnregisterController", 0, 0, 0, false}, 0, "i"},
+}

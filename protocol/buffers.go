@@ -1,0 +1,56 @@
+package protocol
+
+import "sync"
+
+// bufferClasses are the capacities that are pooled. The larger ones leave room
+// for the frame around a batch or a fetch of a round number of bytes.
+var bufferClasses = [...]int{4 << 10, 16 << 10, 64 << 10, 256 << 10, 1<<20 + 64<<10, 4<<20 + 64<<10}
+
+// Buffers is a pool of byte buffers in a few sizes. The zero value is ready.
+type Buffers struct {
+	pools [len(bufferClasses)]sync.Pool
+}
+
+// Buffer is a pooled slice of bytes; B may be appended to and replaced.
+type Buffer struct {
+	B []byte
+}
+
+// Get returns an empty buffer that holds at least n bytes without growing.
+func (p *Buffers) Get(n int) *Buffer {
+	for i, size := range bufferClasses {
+		if n > size {
+			continue
+		}
+		if b, ok := p.pools[i].Get().(*Buffer); ok {
+			return b
+		}
+		return &Buffer{B: make([]byte, 0, size)}
+	}
+	return &Buffer{B: make([]byte, 0, n)}
+}
+
+// Put gives a buffer back, which must not be used afterwards; nil is allowed.
+// One that is smaller than all classes or larger than them is left to the
+// garbage collector, so that a rare huge frame does not stay in memory.
+func (p *Buffers) Put(b *Buffer) {
+	if b == nil || cap(b.B) > 2*bufferClasses[len(bufferClasses)-1] {
+		return
+	}
+	for i := len(bufferClasses) - 1; i >= 0; i-- {
+		if cap(b.B) >= bufferClasses[i] {
+			b.B = b.B[:0]
+			p.pools[i].Put(b)
+			return
+		}
+	}
+}
+
+// grow moves the bytes to a buffer that is about four times as large, but holds
+// no more than limit when limit is beyond the pooled sizes.
+func (p *Buffers) grow(b *Buffer, limit int) *Buffer {
+	larger := p.Get(min(4*cap(b.B), limit))
+	larger.B = append(larger.B, b.B...)
+	p.Put(b)
+	return larger
+}
