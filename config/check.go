@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -176,27 +177,40 @@ func verifyOffsetReset(name string, v value) *Error {
 		"format 'by_duration:<PnDTnHnMn.nS>'.")
 }
 
-// parseISODuration reads PnDTnHnMn.nS, not negative.
+// parseISODuration reads PnDTnHnMn.nS, not negative, each part at most once and only seconds with a fraction.
 func parseISODuration(s string) (time.Duration, error) {
 	rest, ok := strings.CutPrefix(strings.ToUpper(s), "P")
-	if !ok || rest == "" {
+	if !ok || rest == "" || strings.HasSuffix(rest, "T") {
 		return 0, strconv.ErrSyntax
 	}
-	days, clock, hasClock := strings.Cut(rest, "T")
-	var total time.Duration
-	if days != "" {
-		n, err := strconv.ParseUint(strings.TrimSuffix(days, "D"), 10, 31)
-		if err != nil || !strings.HasSuffix(days, "D") {
+	var total float64
+	for _, part := range [...]struct {
+		unit    string
+		seconds float64
+	}{{"D", 86400}, {"T", 0}, {"H", 3600}, {"M", 60}, {"S", 1}} {
+		number, after, found := strings.Cut(rest, part.unit)
+		if part.unit == "T" {
+			if !found && rest != "" || number != "" {
+				return 0, strconv.ErrSyntax
+			}
+			rest = after
+			continue
+		}
+		if !found {
+			continue
+		}
+		if whole, fraction, hasFraction := strings.Cut(number, "."); !digits(whole) || hasFraction && (part.unit != "S" || fraction != "" && !digits(fraction)) {
 			return 0, strconv.ErrSyntax
 		}
-		total = time.Duration(n) * 24 * time.Hour
+		n, err := strconv.ParseFloat(number, 64)
+		if err != nil {
+			return 0, err
+		}
+		total += n * part.seconds
+		rest = after
 	}
-	if !hasClock {
-		return total, nil
-	}
-	if clock == "" || strings.Trim(clock, "0123456789HMS.") != "" {
+	if rest != "" || total > math.MaxInt64/1e9 {
 		return 0, strconv.ErrSyntax
 	}
-	d, err := time.ParseDuration(strings.ToLower(clock))
-	return total + d, err
+	return time.Duration(total * 1e9), nil
 }

@@ -75,7 +75,7 @@ func splitList(trimmed string) []string {
 // javaSpace is \s of Java's regular expressions.
 const javaSpace = " \t\n\x0b\f\r"
 
-// parseDouble reads what Java's Double.parseDouble does in decimal notation.
+// parseDouble reads what Java's Double.parseDouble does.
 func parseDouble(s string) (float64, bool) {
 	switch strings.TrimLeft(s, "+-") {
 	case "NaN":
@@ -89,10 +89,12 @@ func parseDouble(s string) (float64, bool) {
 	if n := len(s); n > 1 && strings.ContainsRune("fFdD", rune(s[n-1])) {
 		s = s[:n-1]
 	}
-	for _, r := range s {
-		if !strings.ContainsRune("0123456789+-.eE", r) {
-			return 0, false
-		}
+	letters := "0123456789+-.eE"
+	if hex := strings.TrimLeft(s, "+-"); strings.HasPrefix(hex, "0x") || strings.HasPrefix(hex, "0X") {
+		letters += "abcdfABCDFxXpP"
+	}
+	if strings.Trim(s, letters) != "" {
+		return 0, false // Go's infinity and underscores are not Java's
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil && math.IsInf(f, 0) {
