@@ -3,7 +3,10 @@ package handlers
 import (
 	"errors"
 
+	"minibroker/logstore"
+	"minibroker/metadata"
 	"minibroker/partition"
+	"minibroker/record"
 )
 
 // The error codes of the protocol, by Kafka's names. This file is the only
@@ -165,6 +168,8 @@ func usualMessage(code int16) string {
 	switch code {
 	case codeOffsetOutOfRange:
 		return "The requested offset is not within the range of offsets maintained by the server."
+	case codeUnknownServerError:
+		return "The server experienced an unexpected error when processing the request."
 	case codeCorruptMessage:
 		return "This message has failed its CRC checksum, exceeds the valid size, has a null key for a compacted topic, or is otherwise corrupt."
 	case codeUnknownTopicOrPartition:
@@ -234,10 +239,25 @@ type sentinel struct {
 // sentinels is the table of the errors of lower packages. The first match wins.
 var sentinels = [...]sentinel{
 	{partition.ErrUnknownPartition, codeUnknownTopicOrPartition},
+	{metadata.ErrUnknownTopic, codeUnknownTopicOrPartition},
+	{metadata.ErrTopicExists, codeTopicAlreadyExists},
+	{metadata.ErrTooManyRecords, codePolicyViolation},
 	{partition.ErrNotLeader, codeNotLeaderOrFollower},
 	{partition.ErrFencedLeaderEpoch, codeFencedLeaderEpoch},
 	{partition.ErrUnknownLeaderEpoch, codeUnknownLeaderEpoch},
 	{partition.ErrUndefinedEpoch, codeOffsetOutOfRange},
+	{record.ErrInvalidRecord, codeInvalidRecord},
+	{record.ErrCorruptMessage, codeCorruptMessage},
+	{record.ErrInvalidTimestamp, codeInvalidTimestamp},
+	{record.ErrMessageTooLarge, codeMessageTooLarge},
+	{logstore.ErrOffsetOutOfRange, codeOffsetOutOfRange},
+	{logstore.ErrRecordListTooLarge, codeRecordListTooLarge},
+	{logstore.ErrOutOfOrderSequence, codeOutOfOrderSequenceNumber},
+	{logstore.ErrInvalidProducerEpoch, codeInvalidProducerEpoch},
+	{logstore.ErrInvalidTxnState, codeInvalidTxnState},
+	{logstore.ErrCoordinatorFenced, codeTransactionCoordinatorFenced},
+	{logstore.ErrStorage, codeKafkaStorageError},
+	{logstore.ErrClosed, codeKafkaStorageError},
 }
 
 // errorCode returns the code for an error: 0 for nil, UNKNOWN_SERVER_ERROR for

@@ -209,6 +209,9 @@ func (a *API) produceEntry(req *protocol.Request, body *kmsg.ProduceRequest, top
 	info, err := p.Append(e.records, logstore.AppendOptions{Origin: logstore.Client})
 	if err != nil {
 		e.refuse(err, p)
+		if e.logged(err) {
+			a.log.Error("produce", "partition", p.TopicPartition().String(), "error", err)
+		}
 		return
 	}
 	e.baseOffset, e.logAppendTime, e.logStartOffset = info.FirstOffset, info.LogAppendTimeMs, info.LogStartOffset
@@ -243,20 +246,27 @@ func (e *produceEntry) fail(code int16, message string) {
 }
 
 // refuse notes an error of the append. Kafka gives the log start offset along
-// unless the batch did not get as far as the log's validation.
+// unless the batch did not get as far as the log.
 func (e *produceEntry) refuse(err error, p *partition.Partition) {
 	e.code = errorCode(err)
+	var invalid *record.ValidationError
+	if errors.As(err, &invalid) {
+		if invalid.Scope == record.ScopeLog {
+			e.logStartOffset = p.LogStartOffset()
+		}
+		e.explain(invalid)
+		return
+	}
 	switch e.code {
-	case codeCorruptMessage, codeMessageTooLarge, codeRecordListTooLarge, codeKafkaStorageError,
-		codeUnknownTopicOrPartition, codeNotLeaderOrFollower:
+	case codeRecordListTooLarge, codeKafkaStorageError, codeUnknownTopicOrPartition:
 	default:
 		e.logStartOffset = p.LogStartOffset()
 	}
-	if e.code == codeNotLeaderOrFollower {
-		e.leader, e.leaderEpoch = -1, p.LeaderEpoch()
-	}
-	var invalid *record.ValidationError
-	if !errors.As(err, &invalid) || invalid.Message == "" {
+}
+
+// explain copies what is wrong with the batch and its records, if Kafka says it.
+func (e *produceEntry) explain(invalid *record.ValidationError) {
+	if invalid.Message == "" {
 		return
 	}
 	e.message = &invalid.Message
@@ -265,6 +275,12 @@ func (e *produceEntry) refuse(err error, p *partition.Partition) {
 		r.RelativeOffset, r.ErrorMessage = invalid.Records[i].BatchIndex, &invalid.Records[i].Message
 		e.errorRecords = append(e.errorRecords, r)
 	}
+}
+
+// logged reports whether a failure is the broker's own and belongs into its log.
+func (e *produceEntry) logged(err error) bool {
+	var invalid *record.ValidationError
+	return e.code == codeKafkaStorageError || e.code == codeUnknownServerError && !errors.As(err, &invalid)
 }
 
 // silent ends a request with acks=0. The client gets no answer, so that the

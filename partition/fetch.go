@@ -189,10 +189,12 @@ func (r *Read) read(spec FetchSpec, limit int, first bool) ReadResult {
 		CollectAborted: spec.Isolation == ReadCommitted,
 	})
 	if err != nil {
-		return failed(err)
+		return failed(p.goneOr(err))
 	}
 	result.Records, result.Aborted = info.Records, info.Aborted
-	result.more = info.NextOffset < bound
+	// Without records the rest was left out by the limits, unless this read could
+	// have had a whole batch: then there is none below the bound, only a gap.
+	result.more = info.NextOffset < bound && (info.Records != nil || !first)
 	result.Committed = spec.Isolation == ReadCommitted
 	return result
 }

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -87,7 +88,7 @@ func (p *Partition) Append(set []byte, o logstore.AppendOptions) (logstore.Appen
 	o.LeaderEpoch = p.leaderEpoch.Load()
 	info, err := p.log.Append(set, o)
 	if err != nil {
-		return info, err
+		return info, p.goneOr(err)
 	}
 	if info.Duplicate {
 		return info, nil
@@ -101,6 +102,15 @@ func (p *Partition) Append(set []byte, o logstore.AppendOptions) (logstore.Appen
 		p.wakeAll()
 	}
 	return info, nil
+}
+
+// goneOr turns the error of a log that was closed under a removed partition into
+// what it means.
+func (p *Partition) goneOr(err error) error {
+	if p.removed.Load() && errors.Is(err, logstore.ErrClosed) {
+		return fmt.Errorf("%s was removed: %w", p.tp, ErrUnknownPartition)
+	}
+	return err
 }
 
 func (p *Partition) raiseHighWatermark(to int64) {
@@ -172,4 +182,34 @@ func (p *Partition) close() {
 	p.removed.Store(true)
 	p.mu.Unlock()
 	p.wakeAll()
+}
+
+// EpochEnd tells where the newest leader epoch up to the given one ended in
+// this log; -1 and -1 when that is not known.
+func (p *Partition) EpochEnd(epoch int32) EpochEnd {
+	if epoch < 0 {
+		return EpochEnd{Epoch: -1, EndOffset: -1}
+	}
+	e, end := p.log.EpochEndOffset(epoch)
+	return EpochEnd{Epoch: e, EndOffset: end}
+}
+
+// EpochAt is the leader epoch of the record at an offset, of the next record
+// at the end offset; -1 when the log has no epoch that old. Epoch ends do not
+// decrease, so the epoch is the first that ends behind the offset.
+func (p *Partition) EpochAt(offset int64) int32 {
+	latest, ok := p.log.LatestEpoch()
+	if !ok {
+		return -1
+	}
+	low, high := int32(0), latest
+	for low < high {
+		mid := low + (high-low)/2
+		if _, end := p.log.EpochEndOffset(mid); end > offset {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	return low
 }

@@ -1,0 +1,269 @@
+package partition
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"minibroker/logstore"
+	"minibroker/record"
+)
+
+func TestFetchLimits(t *testing.T) {
+	m, ps := lead(t, "t-0", "t-1", "t-2")
+	big := produce(t, ps[0], string(make([]byte, 5000)))
+	next := produce(t, ps[0], "x")
+	small := produce(t, ps[1], "y")
+	limited := func(p *Partition, maxBytes int) Read {
+		r := from(p, 0)
+		r.MaxBytes = maxBytes
+		return r
+	}
+	cases := []struct {
+		name  string
+		reads []Read
+		max   int
+		want  []int
+	}{
+		{"the first batch comes whole", []Read{limited(ps[0], 1000), limited(ps[1], 1000)}, 1, []int{big, 0}},
+		{"what the first takes is not left", []Read{limited(ps[0], 1000), limited(ps[1], 1000)}, 1000, []int{big, 0}},
+		{"room for both", []Read{limited(ps[0], 1000), limited(ps[1], 1000)}, 1 << 20, []int{big, small}},
+		{"only the first comes whole", []Read{limited(ps[1], 1), limited(ps[0], 1)}, 1 << 20, []int{small, 0}},
+		{"zero still gives one batch", []Read{limited(ps[1], 0)}, 0, []int{small}},
+		{"an empty one does not count as the first", []Read{limited(ps[2], 10), limited(ps[1], 1)}, 1, []int{0, small}},
+		{"batches come whole", []Read{limited(ps[0], big+next-1)}, 1 << 20, []int{big}},
+		{"as many as fit", []Read{limited(ps[0], big+next)}, 1 << 20, []int{big + next}},
+	}
+	for _, c := range cases {
+		got := sizes(m.Fetch(t.Context(), c.reads, FetchSpec{MaxBytes: c.max}, nil))
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v bytes, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestFetchErrors(t *testing.T) {
+	m, ps := lead(t, "t-0", "t-1")
+	p, empty := ps[0], ps[1]
+	produce(t, p, "0", "1", "2")
+	if _, err := p.DeleteRecords(1); err != nil {
+		t.Fatal(err)
+	}
+	read := func(change func(*Read)) Read {
+		r := from(p, 1)
+		change(&r)
+		return r
+	}
+	cases := []struct {
+		name string
+		read Read
+		want error
+	}{
+		{"below the start", from(p, 0), logstore.ErrOffsetOutOfRange},
+		{"negative", from(p, -1), logstore.ErrOffsetOutOfRange},
+		{"above the end", from(p, 4), logstore.ErrOffsetOutOfRange},
+		{"no partition", Read{}, ErrUnknownPartition},
+		{"newer leader epoch", read(func(r *Read) { r.CurrentLeaderEpoch = 1 }), ErrUnknownLeaderEpoch},
+		{"unknown last epoch", read(func(r *Read) { r.LastFetchedEpoch = 4 }), ErrUndefinedEpoch},
+		{"below the start with an epoch", read(func(r *Read) { r.LastFetchedEpoch, r.FetchOffset = 0, 0 }), logstore.ErrOffsetOutOfRange},
+		{"negative limit", read(func(r *Read) { r.MaxBytes = -1 }), ErrInvalidMaxBytes},
+	}
+	for _, c := range cases {
+		got := m.Fetch(t.Context(), []Read{c.read}, FetchSpec{MaxBytes: 1 << 20, MinBytes: 1, MaxWait: time.Hour}, nil)
+		if r := got[0]; !errors.Is(r.Err, c.want) || r.Records != nil || r.HighWatermark != -1 || r.LastStableOffset != -1 || r.LogStartOffset != -1 {
+			t.Errorf("%s: %+v, want error %v", c.name, r, c.want)
+		}
+	}
+	// A negative limit is not noticed where there is nothing to read.
+	at := from(empty, 0)
+	at.MaxBytes = -1
+	if got := m.Fetch(t.Context(), []Read{at}, FetchSpec{MaxBytes: -1}, nil); got[0].Err != nil {
+		t.Errorf("negative limit on an empty partition: %v", got[0].Err)
+	}
+	got := m.Fetch(t.Context(), []Read{from(p, 1)}, FetchSpec{MaxBytes: 1 << 20, Follower: true}, nil)
+	if !errors.Is(got[0].Err, ErrNotLeader) {
+		t.Errorf("in a replica's name: %v", got[0].Err)
+	}
+}
+
+func TestFetchTellsOfADivergingEpoch(t *testing.T) {
+	m, ps := lead(t, "t-0")
+	p := ps[0]
+	produce(t, p, "0", "1")
+	if err := p.BecomeLeader(3); err != nil {
+		t.Fatal(err)
+	}
+	produce(t, p, "2")
+	cases := []struct {
+		epoch  int32
+		offset int64
+		want   EpochEnd
+		has    bool
+	}{
+		{0, 2, EpochEnd{}, false},
+		{0, 3, EpochEnd{0, 2}, true},
+		{2, 1, EpochEnd{0, 2}, true},
+		{3, 3, EpochEnd{}, false},
+		{3, 5, EpochEnd{3, 3}, true},
+	}
+	for _, c := range cases {
+		r := from(p, c.offset)
+		r.LastFetchedEpoch = c.epoch
+		got := m.Fetch(t.Context(), []Read{r}, FetchSpec{MaxBytes: 1 << 20, MaxWait: time.Hour, MinBytes: 0}, nil)
+		if got[0].Err != nil || got[0].HasDiverging != c.has || got[0].Diverging != c.want {
+			t.Errorf("epoch %d before offset %d: %+v", c.epoch, c.offset, got[0])
+		}
+		release(got)
+	}
+}
+
+// waiting runs a fetch in the background and returns its results and how long
+// it took, in the bubble's time.
+func waiting(m *Manager, ctx context.Context, reads []Read, spec FetchSpec) func() ([]ReadResult, time.Duration) {
+	began := time.Now()
+	done := make(chan []ReadResult, 1)
+	go func() { done <- m.Fetch(ctx, reads, spec, nil) }()
+	return func() ([]ReadResult, time.Duration) { return <-done, time.Since(began) }
+}
+
+func TestFetchWaits(t *testing.T) {
+	spec := FetchSpec{MinBytes: 1, MaxBytes: 1 << 20, MaxWait: time.Minute}
+	t.Run("until the time is over", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			m, ps := lead(t, "t-0")
+			got, took := waiting(m, t.Context(), []Read{from(ps[0], 0)}, spec)()
+			if took != time.Minute || got[0].Err != nil || got[0].Records != nil || got[0].HighWatermark != 0 {
+				t.Errorf("after %v: %+v", took, got[0])
+			}
+		})
+	})
+	t.Run("not without a wish to", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			m, ps := lead(t, "t-0")
+			for _, s := range []FetchSpec{{MinBytes: 0, MaxWait: time.Minute}, {MinBytes: 1}, {MinBytes: 1, MaxWait: -1}} {
+				if _, took := waiting(m, t.Context(), []Read{from(ps[0], 0)}, s)(); took != 0 {
+					t.Errorf("%+v waited for %v", s, took)
+				}
+			}
+			if _, took := waiting(m, t.Context(), nil, spec)(); took != 0 {
+				t.Errorf("a fetch of nothing waited for %v", took)
+			}
+		})
+	})
+	t.Run("until any partition has enough", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			m, ps := lead(t, "t-0", "t-1")
+			end := waiting(m, t.Context(), []Read{from(ps[0], 0), from(ps[1], 0)}, spec)
+			time.Sleep(time.Second)
+			n := produce(t, ps[1], "x")
+			got, took := end()
+			if s := sizes(got); took != time.Second || !slices.Equal(s, []int{0, n}) {
+				t.Errorf("after %v: %v bytes, want %d", took, s, n)
+			}
+		})
+	})
+	t.Run("until all partitions together have enough", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			m, ps := lead(t, "t-0", "t-1")
+			first := produce(t, ps[0], "x")
+			s := spec
+			s.MinBytes = 3 * first
+			end := waiting(m, t.Context(), []Read{from(ps[0], 0), from(ps[1], 0)}, s)
+			for range 2 {
+				time.Sleep(time.Second)
+				produce(t, ps[1], "y")
+			}
+			got, took := end()
+			if s := sizes(got); took != 2*time.Second || !slices.Equal(s, []int{first, 2 * first}) {
+				t.Errorf("after %v: %v bytes", took, s)
+			}
+		})
+	})
+	t.Run("and takes what there is in the end", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			m, ps := lead(t, "t-0")
+			s := spec
+			s.MinBytes = 1000
+			end := waiting(m, t.Context(), []Read{from(ps[0], 0)}, s)
+			time.Sleep(time.Second)
+			n := produce(t, ps[0], "x")
+			got, took := end()
+			if s := sizes(got); took != time.Minute || s[0] != n {
+				t.Errorf("after %v: %v bytes", took, s)
+			}
+		})
+	})
+	t.Run("not when more is there than fits", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			m, ps := lead(t, "t-0")
+			n := produce(t, ps[0], "x")
+			produce(t, ps[0], "y")
+			r := from(ps[0], 0)
+			r.MaxBytes = n + 1
+			s := spec
+			s.MinBytes = 1000
+			if got, took := waiting(m, t.Context(), []Read{r}, s)(); took != 0 || sizes(got)[0] != n {
+				t.Errorf("waited for %v", took)
+			}
+		})
+	})
+}
+
+func TestWhatEndsAWait(t *testing.T) {
+	spec := FetchSpec{MinBytes: 1000, MaxBytes: 1 << 20, MaxWait: time.Minute}
+	synctest.Test(t, func(t *testing.T) {
+		m, ps := lead(t, "t-0", "t-1")
+		ctx, cancel := context.WithCancel(t.Context())
+		end := waiting(m, ctx, []Read{from(ps[0], 0)}, spec)
+		time.Sleep(time.Second)
+		n := produce(t, ps[0], "x")
+		cancel()
+		if got, took := end(); took != time.Second || sizes(got)[0] != n {
+			t.Errorf("context done: %v", took)
+		}
+
+		end = waiting(m, t.Context(), []Read{from(ps[0], 1), from(ps[1], 0)}, spec)
+		time.Sleep(time.Second)
+		m.Remove(ps[1].TopicPartition())
+		if got, took := end(); took != time.Second || !errors.Is(got[1].Err, ErrUnknownPartition) || got[0].Err != nil {
+			t.Errorf("partition removed: %v, %+v", took, got)
+		}
+
+		r := from(ps[0], 1)
+		r.CurrentLeaderEpoch = 0
+		end = waiting(m, t.Context(), []Read{r}, spec)
+		time.Sleep(time.Second)
+		if err := ps[0].BecomeLeader(2); err != nil {
+			t.Fatal(err)
+		}
+		if got, took := end(); took != time.Second || !errors.Is(got[0].Err, ErrFencedLeaderEpoch) {
+			t.Errorf("new leader epoch: %v, %+v", took, got)
+		}
+	})
+}
+
+func TestAMarkerEndsTheWaitOfReadCommitted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ps := lead(t, "t-0")
+		p := ps[0]
+		producer := &record.Producer{ID: 7, Epoch: 0, BaseSequence: 0}
+		inside := newBatch(t, record.BuilderOptions{Producer: producer, Transactional: true}, string(make([]byte, 2000)))
+		spec := FetchSpec{MinBytes: 1000, MaxBytes: 1 << 20, MaxWait: time.Minute, Isolation: ReadCommitted}
+		end := waiting(m, t.Context(), []Read{from(p, 0)}, spec)
+		time.Sleep(time.Second)
+		if _, err := p.Append(inside, logstore.AppendOptions{Origin: logstore.Client}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		marker := record.BuildMarker(record.MarkerOptions{ProducerID: 7, Marker: record.Marker{Commit: true}})
+		if _, err := p.Append(marker, logstore.AppendOptions{Origin: logstore.Coordinator}); err != nil {
+			t.Fatal(err)
+		}
+		if got, took := end(); took != 2*time.Second || sizes(got)[0] != len(inside)+len(marker) {
+			t.Errorf("after %v", took)
+		}
+	})
+}
