@@ -149,7 +149,13 @@ func (a *API) Handle(ctx context.Context, req *protocol.Request) (protocol.Respo
 	return a.routes[req.Key](ctx, req)
 }
 
-// Serves reports whether there is a handler for the API key.
-func (a *API) Serves(key int16) bool {
-	return key >= 0 && int(key) < len(a.routes) && a.routes[key] != nil
+// Keys lists the keys of the APIs that have handlers, ascending.
+func Keys() []int16 {
+	var keys []int16
+	for key, handle := range new(API).table() {
+		if handle != nil {
+			keys = append(keys, int16(key))
+		}
+	}
+	return keys
 }

@@ -28,13 +28,13 @@ const maxConfigValue = 32767
 func (r configResource) stored() metadata.ResourceKind {
 	switch r.kind {
 	case kmsg.ConfigResourceTypeTopic:
-		return metadata.Topic
+		return metadata.ResourceTopic
 	case kmsg.ConfigResourceTypeClientMetrics:
-		return metadata.ClientMetrics
+		return metadata.ResourceClientMetrics
 	case kmsg.ConfigResourceTypeGroupConfig:
-		return metadata.Group
+		return metadata.ResourceGroup
 	}
-	return metadata.Broker
+	return metadata.ResourceBroker
 }
 
 // configAlteration is what one request changes about one resource.
@@ -121,7 +121,7 @@ func (a *API) settle(image *metadata.Image, c *configAlteration) ([]metadata.Con
 		value := c.set[key]
 		before, had := old[key]
 		same := value == nil && !had || value != nil && had && *value == before
-		if same && kind != metadata.Broker {
+		if same && kind != metadata.ResourceBroker {
 			continue
 		}
 		if err := checkChange(c.resource, key, value); err != nil {
@@ -136,7 +136,7 @@ func (a *API) settle(image *metadata.Image, c *configAlteration) ([]metadata.Con
 	if err := a.checkResource(c.resource, after); err != nil {
 		return nil, err
 	}
-	if kind == metadata.Topic {
+	if kind == metadata.ResourceTopic {
 		if _, ok := image.Topic(c.resource.name); !ok {
 			return nil, &apiError{codeUnknownTopicOrPartition, "The topic '" + c.resource.name + "' does not exist."}
 		}
@@ -218,7 +218,7 @@ func (a *API) writeConfigs(all []*configAlteration, validateOnly bool) {
 		a.log.Error("configs were not written", "error", err)
 		for _, c := range all {
 			if !c.done {
-				c.refuse(err)
+				c.refuse(changeError(err))
 			}
 		}
 	}

@@ -49,7 +49,7 @@ func (a *API) createPartitions(_ context.Context, _ *protocol.Request, body *kms
 // checkAddition returns what refuses a whole request: a timeout that is over
 // before it began, or too many partitions.
 func checkAddition(image *metadata.Image, body *kmsg.CreatePartitionsRequest, count map[string]int) error {
-	if body.TimeoutMillis < 0 {
+	if body.TimeoutMillis <= 0 {
 		return &apiError{code: codeRequestTimedOut}
 	}
 	total := int64(0)
@@ -82,7 +82,7 @@ func (a *API) growTopic(image *metadata.Image, t *kmsg.CreatePartitionsRequestTo
 	}
 	factor := len(topic.Partitions[0].Replicas)
 	if t.Assignment == nil && factor > 1 {
-		return &apiError{codeInvalidReplicationFactor, unplaceable(factor)}
+		return &apiError{codeInvalidReplicationFactor, unreachableFactor(factor)}
 	}
 	if added := int(t.Count) - have; t.Assignment != nil && len(t.Assignment) != added {
 		return &apiError{codeInvalidReplicaAssignment,
@@ -96,5 +96,5 @@ func (a *API) growTopic(image *metadata.Image, t *kmsg.CreatePartitionsRequestTo
 	if validateOnly {
 		return nil
 	}
-	return a.meta.CreatePartitions(t.Topic, int(t.Count))
+	return changeError(a.meta.CreatePartitions(t.Topic, int(t.Count)))
 }

@@ -19,7 +19,7 @@ import (
 // The checks come in Kafka's order: duplicates, the number of partitions of the
 // whole request, names, existing topics, configs, and then counts or manual
 // assignments. Topics without a mistake are created although others have one.
-// Nothing is created when the timeout is below 0, which the controller of Kafka
+// Nothing is created when the timeout is 0 or less, which the controller of Kafka
 // takes for expired.
 
 // maxPartitionsPerRequest bounds what one CreateTopics or CreatePartitions may
@@ -80,17 +80,32 @@ func (a *API) createAll(topics []*kmsg.CreateTopicsRequestTopic, validateOnly bo
 	if validateOnly || len(plans) == 0 {
 		return answers
 	}
-	if _, err := a.meta.CreateTopics(plans); err != nil {
-		for n, i := range planned {
-			answers[i] = refuseTopic(plans[n].Name, err)
+	for n, err := range a.createPlanned(plans) {
+		if err != nil {
+			answers[planned[n]] = refuseTopic(plans[n].Name, changeError(err))
 		}
 	}
 	return answers
 }
 
+// createPlanned creates topics in one change and returns an error for each, nil
+// for those that are there now. When another request was faster with one of
+// them, the others are created one by one.
+func (a *API) createPlanned(plans []metadata.NewTopic) []error {
+	errs := make([]error, len(plans))
+	_, err := a.meta.CreateTopics(plans)
+	for i := range plans {
+		errs[i] = err
+		if errors.Is(err, metadata.ErrTopicExists) && len(plans) > 1 {
+			_, errs[i] = a.meta.CreateTopics(plans[i : i+1])
+		}
+	}
+	return errs
+}
+
 // checkCreateTopics returns what refuses all topics of a request.
 func (a *API) checkCreateTopics(timeoutMillis int32, topics []*kmsg.CreateTopicsRequestTopic) error {
-	if timeoutMillis < 0 {
+	if timeoutMillis <= 0 {
 		return &apiError{code: codeRequestTimedOut}
 	}
 	total := int64(0)
@@ -120,7 +135,7 @@ func (a *API) planTopic(image *metadata.Image, t *kmsg.CreateTopicsRequestTopic)
 		return metadata.NewTopic{}, err
 	}
 	if _, exists := image.Topic(t.Topic); exists {
-		return metadata.NewTopic{}, &apiError{codeTopicAlreadyExists, "Topic '" + t.Topic + "' already exists."}
+		return metadata.NewTopic{}, topicExists(t.Topic)
 	}
 	if other := collidingTopic(image, t.Topic); other != "" {
 		return metadata.NewTopic{}, &apiError{codeInvalidTopicException, "Topic '" + t.Topic + "' collides with existing topic: " + other}
@@ -193,15 +208,16 @@ func (a *API) partitionCount(t *kmsg.CreateTopicsRequestTopic) (int, error) {
 		count = a.layers().Int("num.partitions")
 	}
 	if factor > 1 {
-		return 0, &apiError{codeInvalidReplicationFactor, unreachableFactor(factor)}
+		return 0, &apiError{codeInvalidReplicationFactor,
+			fmt.Sprintf("Unable to replicate the partition %d time(s): %s", factor, unreachableFactor(factor))}
 	}
 	return count, nil
 }
 
 // unreachableFactor is Kafka's sentence for more replicas than there are nodes.
 func unreachableFactor(factor int) string {
-	return fmt.Sprintf("Unable to replicate the partition %d time(s): The target replication factor of %d cannot be reached "+
-		"because only 1 broker(s) are registered or some brokers have all their log directories cordoned.", factor, factor)
+	return fmt.Sprintf("The target replication factor of %d cannot be reached because only 1 broker(s) are registered or "+
+		"some brokers have all their log directories cordoned.", factor)
 }
 
 // manualAssignments checks and orders the replicas that a request prescribes.
@@ -269,11 +285,15 @@ func refuseTopic(name string, err error) kmsg.CreateTopicsResponseTopic {
 	answer.Topic = name
 	answer.Configs = []kmsg.CreateTopicsResponseTopicConfig{} // Kafka sends an empty list, not null
 	if errors.Is(err, metadata.ErrTopicExists) {
-		err = &apiError{codeTopicAlreadyExists, "Topic '" + name + "' already exists."}
+		err = topicExists(name)
 	}
 	answer.ErrorCode = errorCode(err)
 	answer.ErrorMessage = errorMessage(err)
 	return answer
+}
+
+func topicExists(name string) error {
+	return &apiError{codeTopicAlreadyExists, "Topic '" + name + "' already exists."}
 }
 
 // acceptTopic answers a topic that is created: with the settings that it has.

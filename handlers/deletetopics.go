@@ -28,14 +28,29 @@ func (a *API) deleteTopics(_ context.Context, _ *protocol.Request, body *kmsg.De
 		return answer, nil
 	}
 	d.resolve()
-	if len(d.ids) > 0 {
-		err := a.meta.DeleteTopics(d.ids)
-		for i, id := range d.ids {
-			d.answer(&d.names[i], id, err)
-		}
+	for i, err := range a.deleteResolved(d.ids) {
+		d.answer(&d.names[i], d.ids[i], changeError(err))
 	}
 	answer.Topics = d.answers
 	return answer, nil
+}
+
+// deleteResolved deletes topics in one change and returns an error for each.
+// When another request was faster with one of them, the others are deleted one
+// by one.
+func (a *API) deleteResolved(ids []logstore.UUID) []error {
+	if len(ids) == 0 {
+		return nil
+	}
+	errs := make([]error, len(ids))
+	err := a.meta.DeleteTopics(ids)
+	for i := range ids {
+		errs[i] = err
+		if errors.Is(err, metadata.ErrUnknownTopic) && len(ids) > 1 {
+			errs[i] = a.meta.DeleteTopics(ids[i : i+1])
+		}
+	}
+	return errs
 }
 
 // checkDeletion returns what refuses all topics of a request.
@@ -43,10 +58,10 @@ func (a *API) checkDeletion(body *kmsg.DeleteTopicsRequest) error {
 	switch {
 	case !a.layers().Bool("delete.topic.enable"):
 		if body.Version < 3 {
-			return &apiError{codeInvalidRequest, "Topic deletion is disabled."}
+			return &apiError{code: codeInvalidRequest} // these versions do not know the other code
 		}
-		return &apiError{codeTopicDeletionDisabled, "Topic deletion is disabled."}
-	case body.TimeoutMillis < 0:
+		return &apiError{code: codeTopicDeletionDisabled}
+	case body.TimeoutMillis <= 0:
 		return &apiError{code: codeRequestTimedOut}
 	}
 	return nil

@@ -73,7 +73,7 @@ func (a *API) describe(r configResource) ([]config.Entry, error) {
 		if _, ok := image.Topic(r.name); !ok {
 			return nil, &apiError{code: codeUnknownTopicOrPartition}
 		}
-		return settings.DescribeTopic(image.Config(metadata.Topic, r.name)), nil
+		return settings.DescribeTopic(image.Config(metadata.ResourceTopic, r.name)), nil
 	case kmsg.ConfigResourceTypeBroker:
 		if r.name == "" {
 			return settings.DescribeBroker(false), nil
@@ -94,12 +94,12 @@ func (a *API) describe(r configResource) ([]config.Entry, error) {
 		if r.name == "" {
 			return nil, &apiError{codeInvalidRequest, "Client metrics subscription name must not be empty"}
 		}
-		return settings.DescribeClientMetrics(image.Config(metadata.ClientMetrics, r.name)), nil
+		return settings.DescribeClientMetrics(image.Config(metadata.ResourceClientMetrics, r.name)), nil
 	}
 	if r.name == "" {
 		return nil, &apiError{codeInvalidRequest, "Group name must not be empty"}
 	}
-	return settings.DescribeGroup(image.Config(metadata.Group, r.name)), nil
+	return settings.DescribeGroup(image.Config(metadata.ResourceGroup, r.name)), nil
 }
 
 // checkDescribedNode is checkNode with the words that DescribeConfigs has.

@@ -162,72 +162,43 @@ func usualError(code int16) *apiError {
 	return &apiError{code, usualMessage(code)}
 }
 
-// usualMessage returns the sentence that Kafka sends with a code when the
-// place of the error has none of its own; "" when it is never sent.
-func usualMessage(code int16) string {
-	switch code {
-	case codeOffsetOutOfRange:
-		return "The requested offset is not within the range of offsets maintained by the server."
-	case codeUnknownServerError:
-		return "The server experienced an unexpected error when processing the request."
-	case codeCorruptMessage:
-		return "This message has failed its CRC checksum, exceeds the valid size, has a null key for a compacted topic, or is otherwise corrupt."
-	case codeUnknownTopicOrPartition:
-		return "This server does not host this topic-partition."
-	case codeNotLeaderOrFollower:
-		return "For requests intended only for the leader, this error indicates that the broker is not the current leader. For requests intended for any replica, this error indicates that the broker is not a replica of the topic partition."
-	case codeRequestTimedOut:
-		return "The request timed out."
-	case codeMessageTooLarge:
-		return "The request included a message larger than the max message size the server will accept."
-	case codeInvalidTopicException:
-		return "The request attempted to perform an operation on an invalid topic."
-	case codeRecordListTooLarge:
-		return "The request included message batch larger than the configured segment size on the server."
-	case codeInvalidGroupID:
-		return "The group id is invalid."
-	case codeInvalidTimestamp:
-		return "The timestamp of the message is out of acceptable range."
-	case codeTopicAlreadyExists:
-		return "Topic with this name already exists."
-	case codeInvalidPartitions:
-		return "Number of partitions is below 1."
-	case codeInvalidReplicationFactor:
-		return "Replication factor is below 1 or larger than the number of available brokers."
-	case codeInvalidReplicaAssignment:
-		return "Replica assignment is invalid."
-	case codeInvalidConfig:
-		return "Configuration is invalid."
-	case codeNotController:
-		return "This is not the correct controller for this cluster."
-	case codeInvalidRequest:
-		return "This most likely occurs because of a request being malformed by the client library or the message was sent to an incompatible broker. See the broker logs for more details."
-	case codePolicyViolation:
-		return "Request parameters do not satisfy the configured policy."
-	case codeOutOfOrderSequenceNumber:
-		return "The broker received an out of order sequence number."
-	case codeInvalidProducerEpoch:
-		return "Producer attempted to produce with an old epoch."
-	case codeInvalidTxnState:
-		return "The producer attempted a transactional operation in an invalid state."
-	case codeSecurityDisabled:
-		return "Security features are disabled."
-	case codeKafkaStorageError:
-		return "Disk error when trying to access log file on the disk."
-	case codeUnknownProducerID:
-		return "This exception is raised by the broker if it could not locate the producer metadata associated with the producerId in question. This could happen if, for instance, the producer\\'s records were deleted because their retention time had elapsed. Once the last records of the producerId are removed, the producer\\'s metadata is removed from the broker, and future appends by the producer will return this exception."
-	case codeNonEmptyGroup:
-		return "The group is not empty."
-	case codeGroupIDNotFound:
-		return "The group id does not exist."
-	case codeListenerNotFound:
-		return "There is no listener on the leader broker that matches the listener on which metadata request was processed."
-	case codeInvalidRecord:
-		return "This record has failed the validation on broker and hence will be rejected."
-	case codeUnknownTopicID:
-		return "This server does not host this topic ID."
+// usualMessages has the sentences that Kafka sends with a code when the place of
+// the error has none of its own. A code without one is sent with null.
+var usualMessages = map[int16]string{
+	codeOffsetOutOfRange:         "The requested offset is not within the range of offsets maintained by the server.",
+	codeUnknownServerError:       "The server experienced an unexpected error when processing the request.",
+	codeCorruptMessage:           "This message has failed its CRC checksum, exceeds the valid size, has a null key for a compacted topic, or is otherwise corrupt.",
+	codeUnknownTopicOrPartition:  "This server does not host this topic-partition.",
+	codeNotLeaderOrFollower:      "For requests intended only for the leader, this error indicates that the broker is not the current leader. For requests intended for any replica, this error indicates that the broker is not a replica of the topic partition.",
+	codeRequestTimedOut:          "The request timed out.",
+	codeMessageTooLarge:          "The request included a message larger than the max message size the server will accept.",
+	codeInvalidTopicException:    "The request attempted to perform an operation on an invalid topic.",
+	codeRecordListTooLarge:       "The request included message batch larger than the configured segment size on the server.",
+	codeInvalidTimestamp:         "The timestamp of the message is out of acceptable range.",
+	codeTopicAlreadyExists:       "Topic with this name already exists.",
+	codeInvalidPartitions:        "Number of partitions is below 1.",
+	codeInvalidReplicationFactor: "Replication factor is below 1 or larger than the number of available brokers.",
+	codeInvalidReplicaAssignment: "Replica assignment is invalid.",
+	codeInvalidConfig:            "Configuration is invalid.",
+	codeInvalidRequest:           "This most likely occurs because of a request being malformed by the client library or the message was sent to an incompatible broker. See the broker logs for more details.",
+	codePolicyViolation:          "Request parameters do not satisfy the configured policy.",
+	codeOutOfOrderSequenceNumber: "The broker received an out of order sequence number.",
+	codeInvalidProducerEpoch:     "Producer attempted to produce with an old epoch.",
+	codeInvalidTxnState:          "The producer attempted a transactional operation in an invalid state.",
+	codeKafkaStorageError:        "Disk error when trying to access log file on the disk.",
+	codeInvalidRecord:            "This record has failed the validation on broker and hence will be rejected.",
+	codeUnknownTopicID:           "This server does not host this topic ID.",
+}
+
+func usualMessage(code int16) string { return usualMessages[code] }
+
+// changeError says of a refused change of the metadata what Kafka's controller
+// says. Errors that it has no words for are returned as they are.
+func changeError(err error) error {
+	if errors.Is(err, metadata.ErrTooManyRecords) {
+		return &apiError{codePolicyViolation, "Unable to perform excessively large batch operation."}
 	}
-	return ""
+	return err
 }
 
 // sentinel joins an error of a lower package with its code.
@@ -241,7 +212,6 @@ var sentinels = [...]sentinel{
 	{partition.ErrUnknownPartition, codeUnknownTopicOrPartition},
 	{metadata.ErrUnknownTopic, codeUnknownTopicOrPartition},
 	{metadata.ErrTopicExists, codeTopicAlreadyExists},
-	{metadata.ErrTooManyRecords, codePolicyViolation},
 	{partition.ErrNotLeader, codeNotLeaderOrFollower},
 	{partition.ErrFencedLeaderEpoch, codeFencedLeaderEpoch},
 	{partition.ErrUnknownLeaderEpoch, codeUnknownLeaderEpoch},

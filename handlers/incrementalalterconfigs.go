@@ -94,7 +94,7 @@ func (a *API) preprocessBroker(image *metadata.Image, r *kmsg.IncrementalAlterCo
 		}
 	}
 	after := make(map[string]string)
-	for key, value := range image.Config(metadata.Broker, r.ResourceName) {
+	for key, value := range image.Config(metadata.ResourceBroker, r.ResourceName) {
 		after[key] = value
 	}
 	for i := range r.Configs {

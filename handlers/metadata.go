@@ -171,7 +171,7 @@ func (a *API) missingTopics(names []string, create bool) []kmsg.MetadataResponse
 			t.ErrorCode = codeInvalidTopicException
 		} else if create {
 			if err := a.autoCreate(name); err != nil {
-				a.log.Warn("topic was not created automatically", "topic", name, "error", err)
+				a.log.Debug("topic was not created automatically", "topic", name, "error", err)
 			}
 		}
 		answers = append(answers, t)

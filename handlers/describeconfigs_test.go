@@ -1,0 +1,66 @@
+package handlers
+
+import (
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+func describeRequest(kind kmsg.ConfigResourceType, name string, configs ...string) *kmsg.DescribeConfigsRequest {
+	request := kmsg.NewPtrDescribeConfigsRequest()
+	request.Resources = []kmsg.DescribeConfigsRequestResource{{ResourceType: kind, ResourceName: name, ConfigNames: configs}}
+	request.IncludeSynonyms = true
+	return request
+}
+
+func TestDescribeConfigsRefusals(t *testing.T) {
+	a := newAdminAPI(t)
+	for _, c := range []struct {
+		kind kmsg.ConfigResourceType
+		name string
+		want string
+	}{
+		{topicKind, "absent", "3 "},
+		{topicKind, "", "17 Topic name is invalid: the empty string is not allowed"},
+		{3, "t", "42 " + usualMessage(codeInvalidRequest)},
+		{brokerKind, "99", "42 Unexpected broker id, expected 1 or empty string, but received 99"},
+		{brokerKind, "abc", "42 Broker id must be an integer, but it is: abc"},
+		{loggerKind, "", "42 Broker id must not be empty"},
+		{loggerKind, "99", "42 Unexpected broker id, expected 1 but received 99"},
+		{kmsg.ConfigResourceTypeClientMetrics, "", "42 Client metrics subscription name must not be empty"},
+		{kmsg.ConfigResourceTypeGroupConfig, "", "42 Group name must not be empty"},
+	} {
+		answer := ask[*kmsg.DescribeConfigsResponse](a, 4, describeRequest(c.kind, c.name)).Resources[0]
+		if got := said(answer.ErrorCode, answer.ErrorMessage); got != c.want || len(answer.Configs) != 0 {
+			t.Errorf("%v %q: %q with %d configs, want %q", c.kind, c.name, got, len(answer.Configs), c.want)
+		}
+	}
+}
+
+func TestDescribeConfigs(t *testing.T) {
+	a := newAdminAPI(t)
+	a.create("t", 1, "retention.ms", "5000")
+	for version := int16(1); version <= 4; version++ {
+		answer := ask[*kmsg.DescribeConfigsResponse](a, version, describeRequest(topicKind, "t", "retention.ms", "retention.ms", "no.such")).Resources[0]
+		if answer.ErrorCode != 0 || answer.ErrorMessage == nil || *answer.ErrorMessage != "" || len(answer.Configs) != 1 {
+			t.Fatalf("v%d: %+v", version, answer)
+		}
+		c := answer.Configs[0]
+		if c.Name != "retention.ms" || *c.Value != "5000" || c.Source != kmsg.ConfigSourceDynamicTopicConfig || len(c.ConfigSynonyms) != 1 ||
+			version >= 3 && c.ConfigType != kmsg.ConfigTypeLong {
+			t.Errorf("v%d: %+v", version, c)
+		}
+	}
+	all := ask[*kmsg.DescribeConfigsResponse](a, 4, describeRequest(topicKind, "t")).Resources[0]
+	if len(all.Configs) != 37 {
+		t.Errorf("%d topic configs, want 37", len(all.Configs))
+	}
+	node := ask[*kmsg.DescribeConfigsResponse](a, 4, describeRequest(brokerKind, "1")).Resources[0]
+	if len(node.Configs) < 300 {
+		t.Errorf("%d broker configs", len(node.Configs))
+	}
+	cluster := ask[*kmsg.DescribeConfigsResponse](a, 4, describeRequest(brokerKind, "")).Resources[0]
+	if len(cluster.Configs) != 1 || cluster.Configs[0].Name != "min.insync.replicas" {
+		t.Errorf("default of the cluster: %+v", cluster.Configs)
+	}
+}
