@@ -49,3 +49,9 @@ func refuse(name, format string, args ...any) *Error {
 func requirement(name, format string, args ...any) *Error {
 	return refuse(name, "requirement failed: "+format, args...)
 }
+
+// with names a second setting that takes part, for the place of the error.
+func (e *Error) with(other string) *Error {
+	e.other = other
+	return e
+}

@@ -63,6 +63,10 @@ func checkAdvertised(b *Broker, bound, told []endpoint, controllers []string) *E
 			return err
 		}
 	}
+	if roles := b.List("process.roles"); slices.Equal(roles, []string{"controller"}) && !allControllers(bound, controllers) {
+		return requirement("process.roles", "The listeners config must only contain KRaft controller listeners from controller.listener.names when "+
+			"process.roles=controller")
+	}
 	var names []string
 	for _, e := range told {
 		if !slices.Contains(controllers, e.name) {
@@ -72,9 +76,8 @@ func checkAdvertised(b *Broker, bound, told []endpoint, controllers []string) *E
 	if len(names) == 0 {
 		return requirement("listeners", "There must be at least one broker advertised listener. Perhaps all listeners appear in controller.listener.names?")
 	}
-	if between := strings.ToUpper(b.String("inter.broker.listener.name")); between != "" && !slices.Contains(names, between) {
-		return requirement("inter.broker.listener.name", "inter.broker.listener.name must be a listener name defined in advertised.listeners. The "+
-			"valid options based on currently configured listeners are %s", strings.Join(names, ","))
+	if err := checkBetween(b, names); err != nil {
+		return err
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(bound, func(e endpoint) bool { return e.name == name }) {
@@ -87,6 +90,31 @@ func checkAdvertised(b *Broker, bound, told []endpoint, controllers []string) *E
 		if e.host == "0.0.0.0" && (explicit || !slices.Contains(controllers, e.name)) {
 			return requirement(whichListeners(explicit), "advertised.listeners cannot use the nonroutable meta-address 0.0.0.0. Use a routable IP address.")
 		}
+	}
+	return nil
+}
+
+func allControllers(bound []endpoint, controllers []string) bool {
+	return !slices.ContainsFunc(bound, func(e endpoint) bool { return !slices.Contains(controllers, e.name) })
+}
+
+// checkBetween checks the listener between brokers, if one is named; names are those that are advertised.
+func checkBetween(b *Broker, names []string) *Error {
+	const name = "inter.broker.listener.name"
+	between := strings.ToUpper(b.String(name))
+	if between == "" {
+		return nil
+	}
+	protocols, err := protocolMap(b)
+	if err != nil {
+		return err
+	}
+	if protocols[between] == "" {
+		return refuse(name, "Listener with name %s defined in inter.broker.listener.name not found in listener.security.protocol.map.", between)
+	}
+	if !slices.Contains(names, between) {
+		return requirement(name, "inter.broker.listener.name must be a listener name defined in advertised.listeners. The valid options based on "+
+			"currently configured listeners are %s", strings.Join(names, ","))
 	}
 	return nil
 }

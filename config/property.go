@@ -39,25 +39,19 @@ func ReadFile(path string) ([]Property, error) {
 // parseProperties cuts the file into logical lines itself, because the library does not tell on which line a key stands,
 // and leaves what a line means to the library.
 func parseProperties(file string, data []byte) ([]Property, error) {
-	loader := properties.Loader{Encoding: properties.ISO_8859_1, DisableExpansion: true}
 	var props []Property
 	at := map[string]int{}
 	for _, line := range logicalLines(data) {
-		source := file + ":" + strconv.Itoa(line.number)
-		p, err := loader.LoadBytes(line.text)
+		prop, err := line.property(file + ":" + strconv.Itoa(line.number))
 		if err != nil {
-			return nil, &Error{Source: source, Text: "not a line of a Java properties file: " + err.Error(), Kind: ErrInvalidConfig}
+			return nil, err
 		}
-		for _, key := range p.Keys() {
-			value, _ := p.Get(key) // the key is from the same table
-			prop := Property{Key: key, Value: value, Source: source}
-			if i, twice := at[key]; twice {
-				props[i] = prop
-				continue
-			}
-			at[key] = len(props)
-			props = append(props, prop)
+		if i, twice := at[prop.Key]; twice {
+			props[i] = prop
+			continue
 		}
+		at[prop.Key] = len(props)
+		props = append(props, prop)
 	}
 	return props, nil
 }
@@ -66,6 +60,29 @@ func parseProperties(file string, data []byte) ([]Property, error) {
 type logicalLine struct {
 	number int
 	text   []byte
+}
+
+// property takes a line apart. Java lets a key be empty, the library does not, so it is given one for the moment.
+func (l *logicalLine) property(source string) (Property, error) {
+	prop := Property{Source: source}
+	text := l.text
+	emptyKey := len(text) == 0 || text[0] == '=' || text[0] == ':'
+	if emptyKey {
+		text = append([]byte("x"), text...)
+	}
+	loader := properties.Loader{Encoding: properties.ISO_8859_1, DisableExpansion: true}
+	p, err := loader.LoadBytes(text)
+	if err != nil {
+		return prop, &Error{Source: source, Text: "not a line of a Java properties file: " + err.Error(), Kind: ErrInvalidConfig}
+	}
+	for _, key := range p.Keys() { // one
+		prop.Key = key
+		prop.Value, _ = p.Get(key)
+	}
+	if emptyKey {
+		prop.Key = ""
+	}
+	return prop, nil
 }
 
 // logicalLines leaves out comments and blank lines. A line that ends in an odd number of backslashes goes on in the next one.

@@ -44,7 +44,7 @@ func (b *Broker) checkCleaner() *Error {
 		return refuse("log.cleaner.threads", "/ by zero") // Kafka's own words for it
 	}
 	if b.Long("log.cleaner.dedupe.buffer.size")/threads <= 1<<20 {
-		return requirement("log.cleaner.dedupe.buffer.size", "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.")
+		return requirement("log.cleaner.dedupe.buffer.size", "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.").with("log.cleaner.threads")
 	}
 	return nil
 }
@@ -53,11 +53,11 @@ func (b *Broker) checkReplication() *Error {
 	wait := b.Long("replica.fetch.wait.max.ms")
 	if wait > b.Long("replica.socket.timeout.ms") {
 		return requirement("replica.socket.timeout.ms", "replica.socket.timeout.ms should always be at least replica.fetch.wait.max.ms to "+
-			"prevent unnecessary socket timeouts")
+			"prevent unnecessary socket timeouts").with("replica.fetch.wait.max.ms")
 	}
 	if wait > b.Long("replica.lag.time.max.ms") {
 		return requirement("replica.lag.time.max.ms", "replica.fetch.wait.max.ms should always be less than or equal to replica.lag.time.max.ms to "+
-			"prevent frequent changes in ISR")
+			"prevent frequent changes in ISR").with("replica.fetch.wait.max.ms")
 	}
 	const between = "inter.broker.listener.name"
 	if b.Explicit(between) && b.Explicit("security.inter.broker.protocol") {
@@ -114,7 +114,8 @@ func (b *Broker) checkCordoned() *Error {
 
 func (b *Broker) checkConnections() *Error {
 	if queued := b.Long("queued.max.request.bytes"); queued > 0 && queued < b.Long("socket.request.max.bytes") {
-		return requirement("queued.max.request.bytes", "queued.max.request.bytes must be larger or equal to socket.request.max.bytes")
+		return requirement("queued.max.request.bytes", "queued.max.request.bytes must be larger or equal to socket.request.max.bytes").
+			with("socket.request.max.bytes")
 	}
 	const overrides = "max.connections.per.ip.overrides"
 	if b.Long("max.connections.per.ip") == 0 && b.String(overrides) == "" {
@@ -135,7 +136,8 @@ func (b *Broker) checkConnections() *Error {
 	delay, idle := b.Long("connection.failed.authentication.delay.ms"), b.Long("connections.max.idle.ms")
 	if idle >= 0 && delay >= idle {
 		return requirement("connections.max.idle.ms", "connection.failed.authentication.delay.ms=%d should always be less than "+
-			"connections.max.idle.ms=%d to prevent failed authentication responses from timing out", delay, idle)
+			"connections.max.idle.ms=%d to prevent failed authentication responses from timing out", delay, idle).
+			with("connection.failed.authentication.delay.ms")
 	}
 	return nil
 }

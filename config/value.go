@@ -35,6 +35,10 @@ func parse(name, text string, t Type) (value, *Error) {
 		return f, nil
 	case TypeList:
 		return splitList(trimmed), nil
+	case TypeClass:
+		if trimmed == "" {
+			return nil, invalidValue(name, text, "Class "+text+" could not be found.")
+		}
 	}
 	return trimmed, nil
 }
