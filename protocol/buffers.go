@@ -46,10 +46,13 @@ func (p *Buffers) Put(b *Buffer) {
 	}
 }
 
-// grow moves the bytes to a buffer that is about four times as large, but holds
-// no more than limit when limit is beyond the pooled sizes.
-func (p *Buffers) grow(b *Buffer, limit int) *Buffer {
-	larger := p.Get(min(4*cap(b.B), limit))
+// Grow returns a buffer with the same bytes and room for n more; the old one,
+// unless it has the room, goes back to the pool.
+func (p *Buffers) Grow(b *Buffer, n int) *Buffer {
+	if cap(b.B)-len(b.B) >= n {
+		return b
+	}
+	larger := p.Get(len(b.B) + n)
 	larger.B = append(larger.B, b.B...)
 	p.Put(b)
 	return larger

@@ -70,7 +70,7 @@ func (f *FrameReader) Next() (*Buffer, error) {
 	b := f.buffers.Get(min(size, max(firstChunkBytes, f.proven)))
 	for len(b.B) < size {
 		if len(b.B) == cap(b.B) {
-			b = f.buffers.grow(b, size)
+			b = f.buffers.Grow(b, min(3*cap(b.B), size-len(b.B)))
 		}
 		have := len(b.B)
 		b.B = b.B[:min(size, cap(b.B))]

@@ -7,6 +7,8 @@ import (
 	"minibroker/protocol"
 )
 
+const defaultMaxRequestBytes = 100 << 20
+
 // Options are the settings of a Server; zero values mean what each field says.
 type Options struct {
 	// Logger receives one line per connection that is closed for a fault; nil discards.
@@ -21,16 +23,28 @@ type Options struct {
 	// accepting waits. 0 is no limit.
 	MaxConnections int
 	// MaxConnectionsPerIP bounds connections of one address
-	// (max.connections.per.ip); more are closed at once. 0 is no limit.
+	// (max.connections.per.ip); more are closed at once. 0 is no limit, less
+	// than 0 refuses all that have no override.
 	MaxConnectionsPerIP int
 	// PerIPOverrides replaces MaxConnectionsPerIP for single addresses
 	// (max.connections.per.ip.overrides); here 0 refuses all.
 	PerIPOverrides map[string]int
-	// IdleTimeout closes connections that are silent for so long
-	// (connections.max.idle.ms); 0 never.
+	// IdleTimeout closes connections on which nothing moves for so long, or up
+	// to an eighth longer (connections.max.idle.ms); 0 never. A request that is
+	// being handled does not count as idle.
 	IdleTimeout time.Duration
 	// SendBufferBytes and ReceiveBufferBytes set the socket's buffers
 	// (socket.send.buffer.bytes, socket.receive.buffer.bytes); 0 or less
 	// leaves them to the system.
 	SendBufferBytes, ReceiveBufferBytes int
+}
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.MaxRequestBytes <= 0 {
+		o.MaxRequestBytes = defaultMaxRequestBytes
+	}
+	return o
 }

@@ -3,7 +3,10 @@ package server
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
+	"sync"
+	"sync/atomic"
 
 	"minibroker/protocol"
 )
@@ -12,8 +15,10 @@ import (
 var ErrClosed = errors.New("server closed")
 
 // Handler answers requests. Each connection calls it from its own goroutine,
-// one request after another. The context ends at shutdown and when the client
-// goes away. An error closes the connection without an answer.
+// one request after another, and uses the same Request value again. The context
+// ends at shutdown and, for requests that take longer than a second, when the
+// client goes away. An error closes the connection without an answer; the
+// response is released in every case.
 type Handler interface {
 	Handle(ctx context.Context, req *protocol.Request) (protocol.Response, error)
 }
@@ -25,25 +30,128 @@ type Listener struct {
 }
 
 // Server serves connections of any number of listeners.
+//
+// A connection's requests are handled one after another in its goroutine, so
+// that answers keep their order and a slow client or a waiting request holds up
+// nothing but its own connection.
 type Server struct {
-	opts Options
+	opts    Options
+	log     *slog.Logger
+	buffers protocol.Buffers
+	quotas  *connectionQuotas
+	// base is the parent of all requests' contexts; cancel ends their waits.
+	base    context.Context
+	cancel  context.CancelFunc
+	closing atomic.Bool    // written under mu
+	tasks   sync.WaitGroup // connections and accept loops; added to under mu while not closing
+
+	mu        sync.Mutex
+	listeners map[net.Listener]struct{}
+	conns     map[*conn]struct{}
 }
 
 // New makes a server that does nothing until Serve is called.
 func New(o Options) *Server {
-	return &Server{opts: o}
+	o = o.withDefaults()
+	s := &Server{
+		opts:      o,
+		log:       o.Logger,
+		quotas:    newConnectionQuotas(o),
+		listeners: make(map[net.Listener]struct{}),
+		conns:     make(map[*conn]struct{}),
+	}
+	s.base, s.cancel = context.WithCancel(context.Background())
+	return s
 }
 
-// Serve accepts connections until Shutdown or Close, then returns ErrClosed.
-// Any other error is that of the listener.
-func (s *Server) Serve(l Listener) error {
-	return ErrClosed
+// Shutdown stops accepting, closes idle connections, ends the contexts of
+// running requests and lets these finish and their answers go out until ctx
+// ends; then it closes the remaining connections. It returns when all
+// goroutines have ended, with the context's error when connections were cut off.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.stop()
+	finished := make(chan struct{})
+	go func() {
+		s.tasks.Wait()
+		close(finished)
+	}()
+	select {
+	case <-finished:
+		return nil
+	case <-ctx.Done():
+		s.closeConns()
+		<-finished
+		return ctx.Err()
+	}
 }
-
-// Shutdown stops accepting, closes idle connections, lets running requests
-// finish and their answers go out until ctx ends, then closes the rest. It
-// returns the context's error when requests were cut off.
-func (s *Server) Shutdown(ctx context.Context) error { return nil }
 
 // Close closes listeners and connections at once and waits for their goroutines.
-func (s *Server) Close() error { return nil }
+func (s *Server) Close() error {
+	s.stop()
+	s.closeConns()
+	s.tasks.Wait()
+	return nil
+}
+
+// stop keeps new work out and wakes up whatever waits for a client. Connections
+// with a running request notice at its end.
+func (s *Server) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closing.Store(true)
+	s.cancel()
+	for l := range s.listeners {
+		l.Close()
+	}
+	for c := range s.conns {
+		if c.state.CompareAndSwap(stateIdle, stateClosed) {
+			c.nc.Close()
+		}
+	}
+}
+
+func (s *Server) closeConns() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		c.nc.Close()
+	}
+}
+
+// addListener fails when the server is closing.
+func (s *Server) addListener(l net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing.Load() {
+		return false
+	}
+	s.listeners[l] = struct{}{}
+	s.tasks.Add(1)
+	return true
+}
+
+func (s *Server) removeListener(l net.Listener) {
+	s.mu.Lock()
+	delete(s.listeners, l)
+	s.mu.Unlock()
+	s.tasks.Done()
+}
+
+// addConn fails when the server is closing.
+func (s *Server) addConn(c *conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing.Load() {
+		return false
+	}
+	s.conns[c] = struct{}{}
+	s.tasks.Add(1)
+	return true
+}
+
+func (s *Server) removeConn(c *conn) {
+	s.mu.Lock()
+	delete(s.conns, c)
+	s.mu.Unlock()
+	s.tasks.Done()
+}
