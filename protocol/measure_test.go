@@ -97,7 +97,7 @@ func agree(t *testing.T, s *served, version int16, body []byte) {
 // TestHostileFramesCostLittle sends, for every API and every array in it, frames
 // packed with the shortest elements, without and with an unknown tag in each.
 func TestHostileFramesCostLittle(t *testing.T) {
-	const size = 64 << 10
+	const size = 64 << 10 / raceFactor
 	all := everything(t)
 	var worst float64
 	for _, s := range all.byKey {
@@ -142,13 +142,13 @@ func costOf(t *testing.T, versions *Versions, s *served, name string, frame []by
 	allocated := after.TotalAlloc - before.TotalAlloc
 	// Size classes round up by an eighth at most, pages by less.
 	const slack = 16 << 10
-	if limit := uint64(estimate)*9/8 + slack; err == nil && allocated > limit {
+	if limit := raceFactor*uint64(estimate)*9/8 + slack; err == nil && allocated > limit {
 		t.Errorf("%s: allocated %d bytes, more than the estimate of %d allows", name, allocated, estimate)
 	}
 	if err != nil && allocated > slack {
 		t.Errorf("%s: refused (%v), but allocated %d bytes", name, err, allocated)
 	}
-	if allocated > MaxDecodedBytes*9/8+slack {
+	if allocated > raceFactor*MaxDecodedBytes*9/8+slack {
 		t.Errorf("%s: allocated %d bytes", name, allocated)
 	}
 	return float64(allocated) / float64(len(frame))
@@ -158,7 +158,7 @@ func costOf(t *testing.T, versions *Versions, s *served, name string, frame []by
 // carries tags that nobody knows.
 func TestTagBombs(t *testing.T) {
 	all := everything(t)
-	for _, key := range []int16{1, 3, 8, 88} {
+	for _, key := range []int16{1, 3, 8} {
 		s := all.find(key)
 		l := least{version: s.Max, flexible: true, tags: []byte{3, 9, 0, 10, 0, 11, 0}}
 		for i, body := range l.bombs(s.shape, 10<<20) {
