@@ -1,0 +1,82 @@
+package record
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// A marker ends a transaction on a partition: a transactional control batch of
+// one record.
+//
+//	key    i16 version 0, i16 type: 0 abort, 1 commit; others belong to other logs
+//	value  i16 version 0, i32 epoch of the coordinator
+const (
+	// MarkerSize is the size of the whole batch in bytes.
+	MarkerSize = 78
+
+	controlAbort  = 0
+	controlCommit = 1
+)
+
+// Marker is how a transaction ended on a partition.
+type Marker struct {
+	Commit           bool // else aborted
+	CoordinatorEpoch int32
+}
+
+// MarkerOptions describe the batch of a marker.
+type MarkerOptions struct {
+	Offset        int64
+	LeaderEpoch   int32
+	TimestampMs   int64
+	ProducerID    int64
+	ProducerEpoch int16
+	Marker
+}
+
+// BuildMarker returns the batch of a marker, of MarkerSize bytes.
+func BuildMarker(o MarkerOptions) Batch {
+	var key [4]byte
+	if o.Commit {
+		binary.BigEndian.PutUint16(key[2:], controlCommit)
+	}
+	var value [6]byte
+	binary.BigEndian.PutUint32(value[2:], uint32(o.CoordinatorEpoch))
+	// Without a codec and a limit nothing of this can fail.
+	b := NewBuilder(BuilderOptions{BaseOffset: o.Offset, LeaderEpoch: o.LeaderEpoch,
+		Transactional: true, Control: true,
+		Producer: &Producer{ID: o.ProducerID, Epoch: o.ProducerEpoch, BaseSequence: NoSequence}})
+	_ = b.Append(Record{Timestamp: o.TimestampMs, Key: key[:], Value: value[:]})
+	batch, _ := b.Build()
+	return batch
+}
+
+// Marker returns the marker that the batch holds. ok is false when it holds
+// none: no control batch, one that the cleaner emptied, or one of another kind.
+// A control batch that does not parse is an error.
+func (b Batch) Marker() (m Marker, ok bool, err error) {
+	if !b.IsControl() || b.Count() == 0 {
+		return m, false, nil
+	}
+	first := true
+	err = b.ForEach(0, func(r *Record) error {
+		if !first {
+			return nil
+		}
+		first = false
+		if len(r.Key) < 4 {
+			return fmt.Errorf("%w: control record with a key of %d bytes", ErrCorrupt, len(r.Key))
+		}
+		kind := binary.BigEndian.Uint16(r.Key[2:])
+		if kind != controlAbort && kind != controlCommit {
+			return nil
+		}
+		if len(r.Value) < 6 {
+			return fmt.Errorf("%w: transaction marker with a value of %d bytes", ErrCorrupt, len(r.Value))
+		}
+		m = Marker{Commit: kind == controlCommit, CoordinatorEpoch: int32(binary.BigEndian.Uint32(r.Value[2:]))}
+		ok = true
+		return nil
+	})
+	return m, ok && err == nil, err
+}
