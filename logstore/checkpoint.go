@@ -1,0 +1,151 @@
+package logstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"minibroker/internal/vfs"
+)
+
+// A checkpoint file is text:
+//
+//	0            version
+//	N            number of entries
+//	...          N lines of fields, separated by white space
+//
+// Every line ends with \n. A file that was only created is empty and has no
+// entries. The files are written as .tmp, synced, and renamed into place.
+const checkpointVersion = 0
+
+// parseCheckpoint calls fn with the fields of each entry line. An error names
+// file and line. ErrMalformed for a wrong line, a wrong count or no number
+// where the head should be, ErrVersion for another version; what fn returns is
+// passed on.
+func parseCheckpoint(path string, data []byte, fields int, fn func(fields []string) error) error {
+	line, n, want := 0, 0, int64(-1)
+	fail := func(err error) error { return &CorruptError{File: path, Offset: -1, Line: line, Err: err} }
+	for rest := string(data); rest != ""; {
+		var text string
+		text, rest = cutLine(rest)
+		line++
+		if line <= 2 {
+			v, err := strconv.ParseInt(text, 10, 32)
+			switch {
+			case err != nil:
+				return fail(fmt.Errorf("%w: %.80q", ErrMalformed, text))
+			case line == 1 && v != checkpointVersion:
+				return fail(fmt.Errorf("%w: %d", ErrVersion, v))
+			}
+			want = v
+			continue
+		}
+		have := strings.Fields(text)
+		if len(have) != fields || strings.TrimLeft(text, " \t\v\f") != text {
+			return fail(fmt.Errorf("%w: %.80q has not %d fields", ErrMalformed, text, fields))
+		}
+		if err := fn(have); err != nil {
+			return fail(err)
+		}
+		n++
+	}
+	if line >= 2 && want != int64(n) {
+		line = 2
+		return fail(fmt.Errorf("%w: %d entries announced, %d there", ErrMalformed, want, n))
+	}
+	return nil
+}
+
+// cutLine cuts at \n, \r or \r\n, as Java's readers do.
+func cutLine(s string) (line, rest string) {
+	i := strings.IndexAny(s, "\r\n")
+	if i < 0 {
+		return s, ""
+	}
+	line, rest = s[:i], s[i+1:]
+	if s[i] == '\r' && strings.HasPrefix(rest, "\n") {
+		rest = rest[1:]
+	}
+	return line, rest
+}
+
+func appendCheckpointHead(b []byte, entries int) []byte {
+	b = strconv.AppendInt(b, checkpointVersion, 10)
+	b = append(b, '\n')
+	b = strconv.AppendInt(b, int64(entries), 10)
+	return append(b, '\n')
+}
+
+// checkpointOrder is how the lines of an offset checkpoint are ordered: as
+// they come out of the kind of hash map Kafka keeps them in.
+type checkpointOrder func(map[TopicPartition]int64) []TopicPartition
+
+// ReadOffsetCheckpoint reads a file of lines "topic partition offset". A
+// missing or empty file has no entries. What is wrong in it is told by a
+// *CorruptError; one that wraps ErrNotANumber is a line that Kafka forgives, as
+// if the whole file were empty.
+func ReadOffsetCheckpoint(fsys vfs.FS, path string) (map[TopicPartition]int64, error) {
+	data, err := vfs.ReadFile(fsys, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[TopicPartition]int64{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseOffsetCheckpoint(path, data)
+}
+
+func parseOffsetCheckpoint(path string, data []byte) (map[TopicPartition]int64, error) {
+	m := make(map[TopicPartition]int64)
+	err := parseCheckpoint(path, data, 3, func(fields []string) error {
+		partition, err := strconv.ParseInt(fields[1], 10, 32)
+		if err != nil {
+			return fmt.Errorf("%w: partition %q", ErrNotANumber, fields[1])
+		}
+		offset, err := strconv.ParseInt(fields[2], 10, 64)
+		if err != nil {
+			return fmt.Errorf("%w: offset %q", ErrNotANumber, fields[2])
+		}
+		m[TopicPartition{Topic: strings.Clone(fields[0]), Partition: int32(partition)}] = offset
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// WriteOffsetCheckpoint replaces the file. The lines come in the order that
+// Kafka writes the file of this name in.
+func WriteOffsetCheckpoint(fsys vfs.FS, path string, offsets map[TopicPartition]int64) error {
+	order := javaHashOrder
+	if strings.HasSuffix(path, replicationCheckpoint) {
+		order = scalaHashOrder
+	}
+	return vfs.WriteFileAtomic(fsys, path, formatOffsetCheckpoint(offsets, order), 0o644)
+}
+
+func formatOffsetCheckpoint(offsets map[TopicPartition]int64, order checkpointOrder) []byte {
+	b := appendCheckpointHead(nil, len(offsets))
+	for _, tp := range order(offsets) {
+		b = append(b, tp.Topic...)
+		b = append(b, ' ')
+		b = strconv.AppendInt(b, int64(tp.Partition), 10)
+		b = append(b, ' ')
+		b = strconv.AppendInt(b, offsets[tp], 10)
+		b = append(b, '\n')
+	}
+	return b
+}
+
+// createCheckpoint makes an empty file unless there is one.
+func createCheckpoint(fsys vfs.FS, path string) error {
+	file, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	return file.Close()
+}

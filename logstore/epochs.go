@@ -1,0 +1,203 @@
+package logstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"minibroker/internal/vfs"
+)
+
+// epochStart is the first offset written under a leader epoch.
+type epochStart struct {
+	epoch int32
+	start int64
+}
+
+// LeaderEpochs remembers where each leader epoch of a partition began. Epochs
+// and starts both ascend. The leader-epoch-checkpoint file is a checkpoint
+// file with lines "epoch start", empty until the first epoch is assigned; it is
+// replaced as a whole, and durable, before a change becomes visible.
+//
+// Readers wait for nobody.
+type LeaderEpochs struct {
+	fsys vfs.FS
+	path string
+
+	mu      sync.Mutex // one change at a time
+	entries atomic.Pointer[[]epochStart]
+}
+
+// openLeaderEpochs reads the file in a partition's directory, creating it
+// empty if it is missing. What is wrong in it is told by a *CorruptError.
+func openLeaderEpochs(fsys vfs.FS, dir string) (*LeaderEpochs, error) {
+	e := &LeaderEpochs{fsys: fsys, path: filepath.Join(dir, leaderEpochCheckpointName)}
+	data, err := vfs.ReadFile(fsys, e.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		var file vfs.File
+		if file, err = fsys.OpenFile(e.path, os.O_RDWR|os.O_CREATE, 0o644); err == nil {
+			err = file.Close()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries, err := parseLeaderEpochs(e.path, data)
+	if err != nil {
+		return nil, err
+	}
+	e.entries.Store(&entries)
+	return e, nil
+}
+
+// parseLeaderEpochs reads the text. As in Kafka an entry replaces earlier ones
+// that it contradicts.
+func parseLeaderEpochs(path string, data []byte) ([]epochStart, error) {
+	var entries []epochStart
+	err := parseCheckpoint(path, data, 2, func(fields []string) error {
+		epoch, err := strconv.ParseInt(fields[0], 10, 32)
+		if err != nil {
+			return fmt.Errorf("%w: epoch %q", ErrNotANumber, fields[0])
+		}
+		start, err := strconv.ParseInt(fields[1], 10, 64)
+		if err != nil {
+			return fmt.Errorf("%w: start offset %q", ErrNotANumber, fields[1])
+		}
+		if epoch < 0 || start < 0 {
+			return fmt.Errorf("%w: epoch %d at offset %d", ErrMalformed, epoch, start)
+		}
+		entries, _ = assignEpoch(entries, epochStart{int32(epoch), start})
+		return nil
+	})
+	return entries, err
+}
+
+func formatLeaderEpochs(entries []epochStart) []byte {
+	b := appendCheckpointHead(nil, len(entries))
+	for _, e := range entries {
+		b = strconv.AppendInt(b, int64(e.epoch), 10)
+		b = append(b, ' ')
+		b = strconv.AppendInt(b, e.start, 10)
+		b = append(b, '\n')
+	}
+	return b
+}
+
+// assignEpoch adds an entry. Entries with the same or a later epoch or start
+// go: they were never led by anybody, or nothing was written under them.
+func assignEpoch(entries []epochStart, add epochStart) ([]epochStart, bool) {
+	n := len(entries)
+	if n > 0 && entries[n-1].epoch == add.epoch && add.start >= entries[n-1].start {
+		return entries, false
+	}
+	for n > 0 && (entries[n-1].epoch >= add.epoch || entries[n-1].start >= add.start) {
+		n--
+	}
+	return append(entries[:n:n], add), true
+}
+
+func (e *LeaderEpochs) load() []epochStart { return *e.entries.Load() }
+
+// storeLocked makes entries durable and then visible.
+func (e *LeaderEpochs) storeLocked(entries []epochStart) error {
+	if err := vfs.WriteFileAtomic(e.fsys, e.path, formatLeaderEpochs(entries), 0o644); err != nil {
+		return err
+	}
+	e.entries.Store(&entries)
+	return nil
+}
+
+// Assign notes that epoch begins at offset start. Nothing happens if the
+// latest epoch is the same and began no later.
+func (e *LeaderEpochs) Assign(epoch int32, start int64) error {
+	if epoch < 0 || start < 0 {
+		return fmt.Errorf("%w: leader epoch %d at offset %d", ErrMalformed, epoch, start)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	entries, changed := assignEpoch(e.load(), epochStart{epoch, start})
+	if !changed {
+		return nil
+	}
+	return e.storeLocked(entries)
+}
+
+// Latest is the newest epoch, false when there is none.
+func (e *LeaderEpochs) Latest() (int32, bool) {
+	entries := e.load()
+	if len(entries) == 0 {
+		return -1, false
+	}
+	return entries[len(entries)-1].epoch, true
+}
+
+// EndOffsetFor answers where records of an epoch end: the greatest known epoch
+// not above it and the start of the next one, or logEnd for the latest.
+// (-1, -1) for an epoch above all known.
+func (e *LeaderEpochs) EndOffsetFor(epoch int32, logEnd int64) (int32, int64) {
+	entries := e.load()
+	n := len(entries)
+	if epoch < 0 || n == 0 || epoch > entries[n-1].epoch {
+		return -1, -1
+	}
+	if epoch == entries[n-1].epoch {
+		return epoch, logEnd
+	}
+	next := sort.Search(n, func(i int) bool { return entries[i].epoch > epoch })
+	if next == 0 {
+		return epoch, entries[0].start
+	}
+	return entries[next-1].epoch, entries[next].start
+}
+
+// EpochAt is the epoch that the record at offset was written under, false when
+// the offset lies below all known.
+func (e *LeaderEpochs) EpochAt(offset int64) (int32, bool) {
+	entries := e.load()
+	next := sort.Search(len(entries), func(i int) bool { return entries[i].start > offset })
+	if next == 0 {
+		return -1, false
+	}
+	return entries[next-1].epoch, true
+}
+
+// truncateFromEnd removes the epochs that begin at or above end.
+func (e *LeaderEpochs) truncateFromEnd(end int64) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	entries := e.load()
+	n := sort.Search(len(entries), func(i int) bool { return entries[i].start >= end })
+	if n == len(entries) {
+		return nil
+	}
+	return e.storeLocked(slices.Clone(entries[:n]))
+}
+
+// truncateFromStart removes the epochs that begin at or below start, except
+// the last of them, which then begins there.
+func (e *LeaderEpochs) truncateFromStart(start int64) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	entries := e.load()
+	n := sort.Search(len(entries), func(i int) bool { return entries[i].start > start })
+	if n == 0 || (n == 1 && entries[0].start == start) {
+		return nil
+	}
+	kept := slices.Clone(entries[n-1:])
+	kept[0].start = start
+	return e.storeLocked(kept)
+}
+
+// clear removes all epochs.
+func (e *LeaderEpochs) clear() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.storeLocked(nil)
+}

@@ -1,0 +1,436 @@
+package logstore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+
+	"minibroker/internal/vfs"
+)
+
+// tailEntries is how many of the newest entries of an index stay in memory at
+// least, once that many were written: those are what consumers near the end
+// ask for, and Kafka's search tries the same 8 KiB first.
+const tailEntries = 1024
+
+// indexFile is what offset and time indexes have in common: a file of slots of
+// one size, filled from the front, with zeros behind the last entry and no
+// count anywhere. While the segment takes appends the file has its full size
+// and the newest entries are kept in memory; a file found on disk counts as
+// full up to its last whole slot.
+//
+// One goroutine appends, truncates and resizes; any number may look up at the
+// same time. Files are written with WriteAt, never through a memory map: a full
+// disk is then an error and not a signal.
+type indexFile struct {
+	fsys      vfs.FS
+	entrySize int
+	fullSize  int64 // of an active index, a multiple of entrySize
+
+	mu     sync.RWMutex
+	path   string
+	file   vfs.File // open from ensure to trim, nil otherwise
+	known  bool     // size and count are
+	closed bool
+	size   int64  // of the file; 0 when there is none
+	count  int    // entries
+	tail   []byte // the newest entries
+	from   int    // slot of the first entry in tail
+}
+
+func newIndexFile(fsys vfs.FS, path string, entrySize, maxBytes int) indexFile {
+	return indexFile{fsys: fsys, path: path, entrySize: entrySize, fullSize: int64(maxBytes - maxBytes%entrySize)}
+}
+
+// learnLocked finds out size and count without creating anything.
+func (x *indexFile) learnLocked() error {
+	if x.closed {
+		return errSegmentGone
+	}
+	if x.known {
+		return nil
+	}
+	info, err := x.fsys.Stat(x.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		x.size = 0
+	case err != nil:
+		return err
+	default:
+		x.size = info.Size()
+	}
+	x.count = int(x.size / int64(x.entrySize))
+	x.from = x.count
+	x.known = true
+	return nil
+}
+
+// ensureLocked opens the file for appending; a missing one is created at full
+// size, as sparse as the file system allows.
+func (x *indexFile) ensureLocked() error {
+	if err := x.learnLocked(); err != nil || x.file != nil {
+		return err
+	}
+	file, err := x.fsys.OpenFile(x.path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		if file, err = x.fsys.OpenFile(x.path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+			return err
+		}
+		if err = file.Truncate(x.fullSize); err != nil {
+			return errors.Join(err, file.Close())
+		}
+		x.size, x.count, x.from, x.tail = x.fullSize, 0, 0, nil
+	}
+	if err != nil {
+		return err
+	}
+	x.file = file
+	return nil
+}
+
+// ensure makes the index ready for appends: the file exists and is open.
+func (x *indexFile) ensure() error {
+	x.mu.RLock()
+	ready := x.file != nil
+	x.mu.RUnlock()
+	if ready {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.ensureLocked()
+}
+
+// append writes one entry into the next slot. Only the appender calls it, so
+// the file is written under the read lock: look-ups go on meanwhile, and find
+// the entry once it is counted.
+func (x *indexFile) append(entry []byte) error {
+	if err := x.ensure(); err != nil {
+		return err
+	}
+	if err := x.write(entry); err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if kept := len(x.tail) / x.entrySize; kept >= 2*tailEntries {
+		drop := kept - tailEntries
+		x.tail = x.tail[:copy(x.tail, x.tail[drop*x.entrySize:])]
+		x.from += drop
+	}
+	x.tail = append(x.tail, entry...)
+	x.count++
+	return nil
+}
+
+func (x *indexFile) write(entry []byte) error {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if x.closed || x.file == nil {
+		return errSegmentGone
+	}
+	at := int64(x.count) * int64(x.entrySize)
+	if at+int64(x.entrySize) > x.size {
+		return fmt.Errorf("%w: %s has %d bytes", errIndexFull, x.path, x.size)
+	}
+	_, err := x.file.WriteAt(entry, at)
+	return err
+}
+
+// slotsLocked is how many entries the file has room for.
+func (x *indexFile) slotsLocked() int { return int(x.size / int64(x.entrySize)) }
+
+// full reports whether at most spare slots are left.
+func (x *indexFile) full(spare int) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.count >= x.slotsLocked()-spare
+}
+
+// entries is the number of entries, full slots of a file found on disk.
+func (x *indexFile) entries() (int, error) {
+	done, err := x.rlockKnown()
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	return x.count, nil
+}
+
+// rlockKnown takes the read lock with size and count known.
+func (x *indexFile) rlockKnown() (unlock func(), err error) {
+	x.mu.RLock()
+	if x.known && !x.closed {
+		return x.mu.RUnlock, nil
+	}
+	x.mu.RUnlock()
+	x.mu.Lock()
+	err = x.learnLocked()
+	x.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	x.mu.RLock()
+	if x.closed {
+		x.mu.RUnlock()
+		return nil, errSegmentGone
+	}
+	return x.mu.RUnlock, nil
+}
+
+// truncateLocked forgets the entries from count on. Their bytes stay in the
+// file until they are written over.
+func (x *indexFile) truncateLocked(count int) {
+	if count >= x.count {
+		return
+	}
+	x.count = count
+	if x.from > count {
+		x.from, x.tail = count, x.tail[:0]
+		return
+	}
+	x.tail = x.tail[:(count-x.from)*x.entrySize]
+}
+
+// resizeLocked gives the file a size, creating it if it is missing. Entries
+// that no longer fit are gone.
+func (x *indexFile) resizeLocked(size int64) error {
+	if err := x.learnLocked(); err != nil {
+		return err
+	}
+	file := x.file
+	if file == nil {
+		var err error
+		if file, err = x.fsys.OpenFile(x.path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+			return err
+		}
+		defer file.Close()
+	}
+	if size == x.size && x.file != nil {
+		return nil
+	}
+	if err := file.Truncate(size); err != nil {
+		return err
+	}
+	x.size = size
+	x.truncateLocked(x.slotsLocked())
+	return nil
+}
+
+// resizeFull gives the file of the segment that is about to take appends its
+// full size. Entries stay.
+func (x *indexFile) resizeFull() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.resizeLocked(x.fullSize)
+}
+
+// reset drops all entries and gives the file its full size.
+func (x *indexFile) reset() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err := x.learnLocked(); err != nil {
+		return err
+	}
+	x.truncateLocked(0)
+	return x.resizeLocked(x.fullSize)
+}
+
+// trim cuts the file to its entries and lets go of descriptor and memory: the
+// segment takes no more appends. A file that does not exist stays so.
+func (x *indexFile) trim() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err := x.learnLocked(); err != nil {
+		return err
+	}
+	if x.size > 0 {
+		if err := x.resizeLocked(int64(x.count) * int64(x.entrySize)); err != nil {
+			return err
+		}
+	}
+	return x.parkLocked()
+}
+
+// park lets go of descriptor and memory unless the index is in use; both come
+// back when needed. It never waits.
+func (x *indexFile) park() error {
+	if !x.mu.TryLock() {
+		return nil
+	}
+	defer x.mu.Unlock()
+	return x.parkLocked()
+}
+
+func (x *indexFile) parkLocked() error {
+	x.tail, x.from = nil, x.count
+	file := x.file
+	x.file = nil
+	if file == nil {
+		return nil
+	}
+	return file.Close()
+}
+
+// sync makes the file durable; one that does not exist is none.
+func (x *indexFile) sync() error {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if x.closed {
+		return errSegmentGone
+	}
+	if x.file != nil {
+		return x.file.Sync()
+	}
+	return syncFile(x.fsys, x.path)
+}
+
+// syncFile makes a file durable that is not open; a missing one is fine.
+func syncFile(fsys vfs.FS, path string) error {
+	file, err := fsys.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
+}
+
+// close ends all use. The file keeps its size.
+func (x *indexFile) close() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.closed = true
+	return x.parkLocked()
+}
+
+// slots reads entries under the index's lock: from memory, else from the file
+// through a window of at most a kilobyte, which makes a binary search in a
+// large file a dozen small reads.
+type slots struct {
+	x      *indexFile
+	file   vfs.File
+	opened bool // by us
+	window []byte
+	first  int // slot of the window's first entry
+}
+
+const windowBytes = 1020 // divisible by the entry sizes 8 + 4 and 12
+
+func (x *indexFile) slotsReader() slots { return slots{x: x} }
+
+func (s *slots) done() {
+	if s.opened {
+		_ = s.file.Close() // only read from
+	}
+}
+
+// at returns the entry in slot i. The search knows it stays in [lo, hi], so
+// when these fit the window they are read at once.
+func (s *slots) at(i, lo, hi int) ([]byte, error) {
+	x := s.x
+	size := x.entrySize
+	if i >= x.from {
+		at := (i - x.from) * size
+		return x.tail[at : at+size], nil
+	}
+	if at := (i - s.first) * size; at >= 0 && at+size <= len(s.window) {
+		return s.window[at : at+size], nil
+	}
+	first, n := i, 1
+	if hi = min(hi, x.from-1); (hi-lo+1)*size <= windowBytes {
+		first, n = lo, hi-lo+1
+	}
+	if err := s.read(first, n); err != nil {
+		return nil, err
+	}
+	at := (i - first) * size
+	return s.window[at : at+size], nil
+}
+
+func (s *slots) read(first, n int) error {
+	if s.file == nil {
+		if s.file = s.x.file; s.file == nil {
+			file, err := s.x.fsys.OpenFile(s.x.path, os.O_RDONLY, 0)
+			if err != nil {
+				return err
+			}
+			s.file, s.opened = file, true
+		}
+	}
+	size := s.x.entrySize
+	if cap(s.window) < n*size {
+		s.window = make([]byte, 0, windowBytes)
+	}
+	s.window, s.first = s.window[:n*size], first
+	_, err := s.file.ReadAt(s.window, int64(first)*int64(size))
+	if errors.Is(err, io.EOF) {
+		err = &CorruptError{File: s.x.path, Offset: int64(first) * int64(size), Err: io.ErrUnexpectedEOF}
+	}
+	if err != nil {
+		s.window = s.window[:0]
+	}
+	return err
+}
+
+// floor is the slot of the greatest entry at or below what compare looks for,
+// -1 when there is none. compare tells how an entry relates to it.
+//
+// The slots are tried in Kafka's order, so that a damaged file, which nothing
+// repairs, gives the same answers: the newest entries first, then the whole.
+func (x *indexFile) floor(s *slots, compare func(entry []byte) int) (int, error) {
+	return x.search(s, compare, func(lo int) int { return lo }, -1)
+}
+
+// ceiling is the slot of the smallest entry at or above what compare looks
+// for, -1 when there is none.
+func (x *indexFile) ceiling(s *slots, compare func(entry []byte) int) (int, error) {
+	last := x.count - 1
+	return x.search(s, compare, func(lo int) int {
+		if lo == last {
+			return -1
+		}
+		return lo + 1
+	}, 0)
+}
+
+func (x *indexFile) search(s *slots, compare func(entry []byte) int, result func(lo int) int, below int) (int, error) {
+	if x.count == 0 {
+		return -1, nil
+	}
+	last := x.count - 1
+	hot := max(0, last-8192/x.entrySize)
+	entry, err := s.at(hot, hot, hot)
+	if err != nil {
+		return 0, err
+	}
+	lo, hi := hot, last
+	if compare(entry) >= 0 {
+		lo, hi = 0, hot
+		if entry, err = s.at(0, 0, 0); err != nil {
+			return 0, err
+		}
+		if compare(entry) > 0 {
+			return below, nil
+		}
+	}
+	for lo < hi {
+		mid := int(uint(lo+hi+1) / 2)
+		if entry, err = s.at(mid, lo, hi); err != nil {
+			return 0, err
+		}
+		switch c := compare(entry); {
+		case c > 0:
+			hi = mid - 1
+		case c < 0:
+			lo = mid
+		default:
+			return mid, nil
+		}
+	}
+	return result(lo), nil
+}

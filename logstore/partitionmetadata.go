@@ -1,0 +1,62 @@
+package logstore
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"minibroker/internal/vfs"
+)
+
+// PartitionMetadata is the partition.metadata file: which topic a directory
+// belongs to, by id. Its text has no newline at the end:
+//
+//	version: 0
+//	topic_id: <22 characters>
+type PartitionMetadata struct {
+	TopicID UUID
+}
+
+// readPartitionMetadata reads the file in a partition's directory;
+// fs.ErrNotExist when there is none.
+func readPartitionMetadata(fsys vfs.FS, dir string) (PartitionMetadata, error) {
+	path := filepath.Join(dir, partitionMetadataName)
+	data, err := vfs.ReadFile(fsys, path)
+	if err != nil {
+		return PartitionMetadata{}, err
+	}
+	return parsePartitionMetadata(path, data)
+}
+
+func parsePartitionMetadata(path string, data []byte) (PartitionMetadata, error) {
+	fail := func(line int, err error) (PartitionMetadata, error) {
+		return PartitionMetadata{}, &CorruptError{File: path, Offset: -1, Line: line, Err: err}
+	}
+	first, rest := cutLine(string(data))
+	version, ok := strings.CutPrefix(first, "version: ")
+	if !ok {
+		return fail(1, fmt.Errorf("%w: %.80q", ErrMalformed, first))
+	}
+	if version != "0" {
+		return fail(1, fmt.Errorf("%w: %.20q", ErrVersion, version))
+	}
+	second, _ := cutLine(rest)
+	text, ok := strings.CutPrefix(second, "topic_id: ")
+	if !ok {
+		return fail(2, fmt.Errorf("%w: %.80q", ErrMalformed, second))
+	}
+	id, err := ParseUUID(text)
+	if err != nil {
+		return fail(2, err)
+	}
+	if id.IsZero() {
+		return fail(2, fmt.Errorf("%w: the topic id is zero", ErrMalformed))
+	}
+	return PartitionMetadata{TopicID: id}, nil
+}
+
+// writePartitionMetadata replaces the file.
+func writePartitionMetadata(fsys vfs.FS, dir string, m PartitionMetadata) error {
+	text := "version: 0\ntopic_id: " + m.TopicID.String()
+	return vfs.WriteFileAtomic(fsys, filepath.Join(dir, partitionMetadataName), []byte(text), 0o644)
+}
