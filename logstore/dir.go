@@ -1,0 +1,156 @@
+package logstore
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"sync"
+
+	"minibroker/internal/vfs"
+)
+
+// Dir is one data directory of a store.
+type Dir struct {
+	Path        string
+	DirectoryID UUID
+	Clean       bool  // the last stop was clean: the marker was there
+	BrokerEpoch int64 // as the last clean stop wrote it, -1 if unknown
+
+	fsys vfs.FS
+	lock io.Closer
+
+	// As read at open; not used after the load.
+	recoveryPoints, startOffsets map[TopicPartition]int64
+	highWatermarks               map[TopicPartition]int64
+
+	loaded bool // all logs were loaded
+
+	mu      sync.Mutex // one writer of checkpoint files at a time
+	written map[string]uint64
+	seed    maphash.Seed
+}
+
+// openDir locks the directory and reads its top level. The clean marker is
+// removed, so that a crash from now on counts as one.
+func openDir(fsys vfs.FS, path string, nodeID int32, logger *slog.Logger) (d *Dir, meta MetaProperties, err error) {
+	d = &Dir{Path: path, fsys: fsys, BrokerEpoch: -1, written: make(map[string]uint64), seed: maphash.MakeSeed()}
+	if err := fsys.MkdirAll(path, 0o755); err != nil {
+		return nil, meta, err
+	}
+	if d.lock, err = fsys.Lock(d.file(lockName)); err != nil {
+		if errors.Is(err, vfs.ErrLocked) {
+			err = fmt.Errorf("%w: %s; another Kafka or minibroker uses this directory, stop it first or give this one its own log.dirs",
+				ErrLocked, path)
+		}
+		return nil, meta, err
+	}
+	if meta, err = d.readTop(nodeID, logger); err != nil {
+		return nil, meta, errors.Join(err, d.lock.Close())
+	}
+	return d, meta, nil
+}
+
+func (d *Dir) readTop(nodeID int32, logger *slog.Logger) (MetaProperties, error) {
+	meta, err := ReadMetaProperties(d.fsys, d.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return meta, err
+	}
+	if err == nil && meta.NodeID != nodeID {
+		return meta, fmt.Errorf("%s was made for node.id %d, this broker has %d; set node.id=%d or choose another directory",
+			d.file(metaPropertiesName), meta.NodeID, nodeID, meta.NodeID)
+	}
+	marker, found, err := readCleanShutdown(d.fsys, d.Path)
+	if err != nil {
+		return meta, err
+	}
+	if found {
+		d.Clean, d.BrokerEpoch = true, marker.BrokerEpoch
+		if err := removeCleanShutdown(d.fsys, d.Path); err != nil {
+			return meta, err
+		}
+	}
+	for _, f := range []struct {
+		name string
+		into *map[TopicPartition]int64
+	}{
+		{recoveryPointCheckpoint, &d.recoveryPoints},
+		{logStartCheckpoint, &d.startOffsets},
+		{replicationCheckpoint, &d.highWatermarks},
+		{cleanerCheckpoint, nil},
+	} {
+		if err := d.readCheckpoint(f.name, f.into, logger); err != nil {
+			return meta, err
+		}
+	}
+	return meta, nil
+}
+
+// readCheckpoint reads an offset checkpoint file, or creates it empty. A field
+// that is no number counts as an empty file, as in Kafka; all else that is
+// wrong is an error.
+func (d *Dir) readCheckpoint(name string, into *map[TopicPartition]int64, logger *slog.Logger) error {
+	if err := createCheckpoint(d.fsys, d.file(name)); err != nil || into == nil {
+		return err
+	}
+	var err error
+	*into, err = ReadOffsetCheckpoint(d.fsys, d.file(name))
+	if errors.Is(err, ErrNotANumber) {
+		logger.Warn("Error occurred while reading "+name+" file of directory "+d.Path+", resetting it", slog.Any("error", err))
+		*into, err = make(map[TopicPartition]int64), nil
+	}
+	return err
+}
+
+func (d *Dir) file(name string) string { return filepath.Join(d.Path, name) }
+
+// writeCheckpoint replaces an offset checkpoint file, unless it would get what
+// was written last: an idle broker writes nothing.
+func (d *Dir) writeCheckpoint(name string, entries map[TopicPartition]int64) error {
+	type entry struct {
+		tp     TopicPartition
+		offset int64
+	}
+	sum := uint64(1) // 0 is for a file never written
+	for tp, offset := range entries {
+		sum += maphash.Comparable(d.seed, entry{tp, offset})
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.written[name] == sum {
+		return nil
+	}
+	if err := WriteOffsetCheckpoint(d.fsys, d.file(name), entries); err != nil {
+		return fmt.Errorf("%w: %w", ErrStorage, err)
+	}
+	d.written[name] = sum
+	return nil
+}
+
+// dropFromCleaner rewrites the cleaner's checkpoint without a partition.
+func (d *Dir) dropFromCleaner(tp TopicPartition) error {
+	entries, err := ReadOffsetCheckpoint(d.fsys, d.file(cleanerCheckpoint))
+	if err != nil {
+		return err
+	}
+	delete(entries, tp)
+	return d.writeCheckpoint(cleanerCheckpoint, entries)
+}
+
+// unlock lets others use the directory; remove takes the lock file away, as a
+// clean stop does.
+func (d *Dir) unlock(remove bool) error {
+	if d.lock == nil {
+		return nil
+	}
+	var err error
+	if remove {
+		err = d.fsys.Remove(d.file(lockName))
+	}
+	err = errors.Join(err, d.lock.Close())
+	d.lock = nil
+	return err
+}

@@ -1,0 +1,78 @@
+package logstore
+
+import (
+	"errors"
+	"time"
+)
+
+// Flush makes everything below upTo durable and moves the recovery point
+// there. Callers that meet share the work: who finds the recovery point past
+// its offset returns at once. A log whose flush failed takes no more appends,
+// because the kernel may have dropped what it could not write.
+func (l *Log) Flush(upTo int64) error {
+	if l.closed.Load() {
+		return nil // Close flushes
+	}
+	return l.storage("flush", l.flush(upTo))
+}
+
+func (l *Log) flush(upTo int64) error {
+	l.flushMu.Lock()
+	defer l.flushMu.Unlock()
+	from := l.recoveryPoint.Load()
+	if upTo <= from {
+		return nil
+	}
+	v := l.view()
+	if upTo > v.segments[len(v.segments)-1].base {
+		upTo = v.end // one sync of the file covers what others appended meanwhile
+	}
+	if err := l.syncSegments(v, from, upTo); err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.failLocked("flush", err)
+	}
+	l.raiseRecoveryPoint(upTo)
+	return nil
+}
+
+func (l *Log) syncSegments(v view, from, upTo int64) error {
+	created := false
+	for _, s := range v.segments[max(0, floorSegment(v.segments, from)):] {
+		if s.base >= upTo && s.base > from {
+			break
+		}
+		if err := s.sync(); err != nil && !errors.Is(err, errSegmentGone) {
+			return err
+		}
+		created = created || s.base >= from
+	}
+	if created {
+		return l.env.fsys.SyncDir(l.Dir())
+	}
+	return nil
+}
+
+func (l *Log) raiseRecoveryPoint(to int64) {
+	for {
+		have := l.recoveryPoint.Load()
+		if to <= have || l.recoveryPoint.CompareAndSwap(have, to) {
+			return
+		}
+	}
+}
+
+// FlushIfDue flushes when flush.ms passed since the last flush by this call.
+func (l *Log) FlushIfDue(now time.Time) error {
+	every := l.config.Load().FlushMs
+	l.mu.Lock()
+	due := now.Sub(l.lastFlush).Milliseconds() >= every
+	if due {
+		l.lastFlush = now
+	}
+	l.mu.Unlock()
+	if !due {
+		return nil
+	}
+	return l.Flush(l.end.Load())
+}

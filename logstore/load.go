@@ -1,0 +1,444 @@
+package logstore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+)
+
+// loader opens one log directory. The order of its steps decides which files
+// are left after which damage:
+//
+//  1. remove .deleted and .cleaned files, finish or drop .swap files
+//  2. open every .log, rebuild what has no .index
+//  3. after an unclean stop recover from the recovery point on
+//  4. find the end offset, give the last segment full-size indexes
+//  5. cut the epochs, bring the producer state up to the end
+type loader struct {
+	log      *Log
+	o        LogOptions
+	cfg      *Config
+	segments []*segment
+}
+
+// OpenLog opens or creates the log in o.Dir. Nobody else may have it open; a
+// lock is not taken. Removed segments go at the next OpenLog.
+func OpenLog(o LogOptions) (*Log, error) {
+	l, err := openLog(newEnv(o.FS, o.Logger, 0), o)
+	if err != nil {
+		return nil, fmt.Errorf("open log %s: %w", o.Dir, err)
+	}
+	return l, nil
+}
+
+func openLog(env *env, o LogOptions) (*Log, error) {
+	l := &Log{env: env, keepIndexes: o.KeepIndexes, lastFlush: time.Now()}
+	l.dir.Store(&o.Dir)
+	l.config.Store(&o.Config)
+	l.unstable.Store(-1)
+	l.topicID.Store(&o.TopicID)
+	name, err := parseDirName(filepath.Base(o.Dir))
+	if err != nil {
+		return nil, err
+	}
+	l.tp = name.tp
+	d := &loader{log: l, o: o, cfg: &o.Config}
+	if err := d.load(name.suffix == deleteDirSuffix); err != nil {
+		return nil, errors.Join(err, d.abandon())
+	}
+	return l, nil
+}
+
+func (d *loader) newProducerState() (*ProducerState, error) {
+	return openProducerState(d.log.env.fsys, d.o.Dir, d.log.env.logger, d.cfg.ProducerIDExpirationMs)
+}
+
+func (d *loader) load(deleted bool) error {
+	l := d.log
+	if err := l.env.fsys.MkdirAll(d.o.Dir, 0o755); err != nil {
+		return err
+	}
+	if err := d.topicID(); err != nil {
+		return err
+	}
+	var err error
+	if l.epochs, err = openLeaderEpochs(l.env.fsys, d.o.Dir); err != nil {
+		return err
+	}
+	if l.producers, err = d.newProducerState(); err != nil {
+		return err
+	}
+	if err := d.finishSwaps(); err != nil {
+		return err
+	}
+	if err := d.openSegments(); err != nil {
+		return err
+	}
+	end := int64(0)
+	if deleted {
+		err = d.createIfEmpty(0)
+	} else {
+		end, err = d.offsets()
+	}
+	if err != nil {
+		return err
+	}
+	return d.state(end)
+}
+
+// topicID reads partition.metadata, or writes it for a new directory.
+func (d *loader) topicID() error {
+	have, err := readPartitionMetadata(d.log.env.fsys, d.o.Dir)
+	switch {
+	case err == nil:
+		d.log.topicID.Store(&have.TopicID)
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	case d.o.TopicID == UUID{}:
+		return nil
+	}
+	return writePartitionMetadata(d.log.env.fsys, d.o.Dir, PartitionMetadata{TopicID: d.o.TopicID})
+}
+
+// openSegments opens every .log in name order and recovers those that lack an
+// offset index. What the indexes say is not looked at.
+func (d *loader) openSegments() error {
+	files, err := d.list()
+	if err != nil {
+		return err
+	}
+	for _, name := range files.sorted() {
+		base, suffix, ok := parseSegmentFileName(name)
+		if !ok {
+			continue
+		}
+		switch suffix {
+		case indexSuffix, timeIndexSuffix, txnIndexSuffix:
+			if !files.has(segmentFileName(base, logSuffix)) {
+				d.log.warn("LogLoader", "Found an orphaned index file "+d.path(name)+", with no corresponding log file.")
+				if err := d.log.env.fsys.Remove(d.path(name)); err != nil {
+					return err
+				}
+			}
+		case logSuffix:
+			if err := d.openSegment(base, files); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *loader) openSegment(base int64, files fileList) error {
+	s := newSegment(d.log, base, d.cfg)
+	info, err := files[segmentFileName(base, logSuffix)].Info()
+	if err != nil {
+		return err
+	}
+	s.size.Store(info.Size())
+	if !files.has(segmentFileName(base, timeIndexSuffix)) {
+		if err := s.times.createEmpty(); err != nil {
+			return err
+		}
+	}
+	logFile := d.path(segmentFileName(base, logSuffix))
+	if !files.has(segmentFileName(base, indexSuffix)) {
+		if d.o.Clean || base < d.o.RecoveryPoint {
+			d.log.error("LogLoader", "Could not find offset index file corresponding to log file "+logFile+
+				", recovering segment and rebuilding index files...")
+		}
+		if _, err := d.recoverSegment(s); err != nil {
+			return err
+		}
+	} else if files.has(segmentFileName(base, txnIndexSuffix)) {
+		if err := s.aborted.sanityCheck(); errors.Is(err, ErrCorruptIndex) {
+			d.log.warn("LogLoader", "Found a corrupted index file corresponding to log file "+logFile+" due to "+
+				err.Error()+", recovering segment and rebuilding index files...")
+			if _, err := d.recoverSegment(s); err != nil {
+				return err
+			}
+		} else if err != nil {
+			return err
+		}
+	}
+	d.segments = append(d.segments, s)
+	return nil
+}
+
+// offsets recovers what an unclean stop may have hurt and finds the end.
+func (d *loader) offsets() (end int64, err error) {
+	if !d.o.Clean {
+		if err := d.recoverUnflushed(); err != nil {
+			return 0, err
+		}
+	}
+	known := len(d.segments) > 0
+	if known {
+		if end, err = d.endOffset(); err != nil {
+			return 0, err
+		}
+		if end < d.o.LogStartOffset {
+			known = false
+			if err := d.startAfterEnd(end); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if err := d.createIfEmpty(d.o.LogStartOffset); err != nil {
+		return 0, err
+	}
+	if !known {
+		end = d.segments[len(d.segments)-1].base
+	}
+	point := min(d.o.RecoveryPoint, end)
+	if d.o.Clean && known {
+		point = end
+	}
+	d.log.recoveryPoint.Store(point)
+	last := d.segments[len(d.segments)-1]
+	return end, errors.Join(last.index.resizeFull(), last.times.resizeFull())
+}
+
+// endOffset is the offset after the last batch: from the last offset index
+// entry on, headers are walked to the end of the file. When they do not lead
+// there, the end of a cleanly stopped log was damaged; Kafka then hides all
+// records of the segment or does not start, here the segment is recovered.
+func (d *loader) endOffset() (int64, error) {
+	last := d.segments[len(d.segments)-1]
+	end, err := last.nextOffset()
+	if !errors.Is(err, errNoBatch) {
+		return end, err
+	}
+	d.log.warn("LogLoader", fmt.Sprintf("Segment %d does not end with a whole batch, recovering it.", last.base))
+	if _, err := d.recoverSegment(last); err != nil {
+		return 0, err
+	}
+	return last.nextOffset()
+}
+
+// nextOffset is the offset after the last batch of the file. errNoBatch when
+// the bytes after the last index entry are not whole batches.
+func (s *segment) nextOffset() (int64, error) {
+	offset, pos, err := s.index.last()
+	if err != nil {
+		return 0, err
+	}
+	size := s.size.Load()
+	if size == 0 {
+		return s.base, nil
+	}
+	if int64(pos) >= size {
+		return 0, fmt.Errorf("%w: index entry at %d, file of %d bytes", errNoBatch, pos, size)
+	}
+	scan, done, err := s.scan(int64(pos), size)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	next := s.base
+	for {
+		head, _, err := scan.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+		next = head.NextOffset()
+	}
+	if next <= offset {
+		return 0, fmt.Errorf("%w: index entry for offset %d, file ends at %d", errNoBatch, offset, next)
+	}
+	return next, nil
+}
+
+// startAfterEnd empties a log whose start was raised past its end, as happens
+// when segments were taken away.
+func (d *loader) startAfterEnd(end int64) error {
+	d.log.warn("LogLoader", fmt.Sprintf("Deleting all segments because logEndOffset (%d) is smaller than logStartOffset %d."+
+		" This could happen if segment files were deleted from the file system.", end, d.o.LogStartOffset))
+	gone := d.segments
+	d.segments = nil
+	if err := d.discard(gone); err != nil {
+		return err
+	}
+	return errors.Join(d.log.epochs.clear(), d.log.producers.truncateFullyAndStartAt(d.o.LogStartOffset))
+}
+
+// createIfEmpty gives a log without segments an empty one.
+func (d *loader) createIfEmpty(base int64) error {
+	if len(d.segments) > 0 {
+		return nil
+	}
+	s, err := createSegment(d.log, base, d.cfg)
+	if err != nil {
+		return err
+	}
+	d.segments = []*segment{s}
+	return nil
+}
+
+// state cuts the epochs to what is there, loads the producers and publishes
+// the log.
+func (d *loader) state(end int64) error {
+	l := d.log
+	start := max(d.o.LogStartOffset, d.segments[0].base)
+	if err := l.epochs.truncateFromEnd(end); err != nil {
+		return err
+	}
+	if err := l.epochs.truncateFromStart(start); err != nil {
+		return err
+	}
+	bases := make([]int64, len(d.segments))
+	for i, s := range d.segments {
+		bases[i] = s.base
+	}
+	if err := l.producers.removeStraySnapshots(bases); err != nil {
+		return err
+	}
+	if err := d.rebuildProducers(l.producers, start, end, d.o.Clean); err != nil {
+		return err
+	}
+	l.segments.Store(&d.segments)
+	l.end.Store(end)
+	l.start.Store(start)
+	l.raiseRecoveryPoint(start)
+	l.publishUnstableLocked()
+	return nil
+}
+
+// finishSwaps removes temporary files and completes replacements of segments
+// that were interrupted while their files were renamed.
+func (d *loader) finishSwaps() error {
+	files, err := d.list()
+	if err != nil {
+		return err
+	}
+	minCleaned := int64(-1)
+	for name := range files {
+		if base, suffix, ok := parseSegmentFileName(name); ok && strings.HasSuffix(suffix, cleanedSuffix) && (minCleaned < 0 || base < minCleaned) {
+			minCleaned = base
+		}
+	}
+	swaps := make(map[string]int64)
+	for _, name := range files.sorted() {
+		base, _, ok := parseSegmentFileName(name)
+		unfinished := minCleaned >= 0 && base >= minCleaned
+		switch {
+		case strings.HasSuffix(name, deletedSuffix) && !strings.HasSuffix(name, ".checkpoint"+deletedSuffix),
+			strings.HasSuffix(name, cleanedSuffix),
+			strings.HasSuffix(name, swapSuffix) && ok && unfinished:
+			if err := d.log.env.fsys.Remove(d.path(name)); err != nil {
+				return err
+			}
+			delete(files, name)
+		case strings.HasSuffix(name, swapSuffix) && ok:
+			swaps[name] = base
+		}
+	}
+	if len(swaps) == 0 {
+		return nil
+	}
+	if err := d.removeReplaced(files, swaps); err != nil {
+		return err
+	}
+	return d.renameSwaps(swaps)
+}
+
+// removeReplaced deletes the files of the segments that the finished swap
+// files stand for.
+func (d *loader) removeReplaced(files fileList, swaps map[string]int64) error {
+	from, to := int64(-1), int64(-1)
+	for name, base := range swaps {
+		if !strings.HasSuffix(name, logSuffix+swapSuffix) {
+			continue
+		}
+		d.log.info("LogLoader", "Found log file "+d.path(name)+
+			" from interrupted swap operation, which is recoverable from .swap files by renaming.")
+		end, err := d.swapEnd(name, base)
+		if err != nil {
+			return err
+		}
+		if from < 0 || base < from {
+			from = base
+		}
+		to = max(to, end)
+	}
+	if from < 0 {
+		return nil
+	}
+	for _, name := range files.sorted() {
+		offset, _, ok := parseSegmentFileName(name)
+		if !ok || strings.HasSuffix(name, swapSuffix) || offset < from || offset >= to {
+			continue
+		}
+		d.log.info("LogLoader", "Deleting segment files "+name+" that is compacted but has not been deleted yet.")
+		if err := d.log.env.fsys.Remove(d.path(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *loader) renameSwaps(swaps map[string]int64) error {
+	names := make([]string, 0, len(swaps))
+	for name := range swaps {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		d.log.info("LogLoader", "Recovering file "+name+" by renaming from .swap files.")
+		if err := d.log.env.fsys.Rename(d.path(name), d.path(strings.TrimSuffix(name, swapSuffix))); err != nil {
+			return err
+		}
+	}
+	return d.log.env.fsys.SyncDir(d.o.Dir)
+}
+
+// fileList is the regular files of the directory by name.
+type fileList map[string]fs.DirEntry
+
+func (f fileList) has(name string) bool {
+	_, ok := f[name]
+	return ok
+}
+
+func (f fileList) sorted() []string {
+	names := make([]string, 0, len(f))
+	for name := range f {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+func (d *loader) list() (fileList, error) {
+	entries, err := d.log.env.fsys.ReadDir(d.o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	files := make(fileList, len(entries))
+	for _, e := range entries {
+		if !e.IsDir() {
+			files[e.Name()] = e
+		}
+	}
+	return files, nil
+}
+
+func (d *loader) path(name string) string { return filepath.Join(d.o.Dir, name) }
+
+// abandon closes what a failed load had open.
+func (d *loader) abandon() error {
+	var err error
+	for _, s := range d.segments {
+		err = errors.Join(err, s.retire())
+	}
+	return err
+}

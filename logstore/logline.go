@@ -1,0 +1,29 @@
+package logstore
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+)
+
+// Kafka's log lines carry a prefix that names the class that speaks. Tools and
+// people look for them, so they are the same here.
+
+// line writes a message of one of Kafka's classes. The text is built only by
+// callers that run rarely: never on the path of an append or a read.
+func (l *Log) line(level slog.Level, class, text string, args ...any) {
+	prefix := ""
+	switch class {
+	case "LocalLog":
+		prefix = "[LocalLog partition=" + l.tp.String() + ", dir=" + l.Dir() + "] "
+	case "ProducerStateManager":
+		prefix = "[ProducerStateManager partition=" + l.tp.String() + "] "
+	case "UnifiedLog", "LogLoader":
+		prefix = "[" + class + " partition=" + l.tp.String() + ", dir=" + filepath.Dir(l.Dir()) + "] "
+	}
+	l.env.logger.Log(context.Background(), level, prefix+text, args...)
+}
+
+func (l *Log) info(class, text string, args ...any)  { l.line(slog.LevelInfo, class, text, args...) }
+func (l *Log) warn(class, text string, args ...any)  { l.line(slog.LevelWarn, class, text, args...) }
+func (l *Log) error(class, text string, args ...any) { l.line(slog.LevelError, class, text, args...) }

@@ -1,0 +1,424 @@
+package logstore
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"minibroker/record"
+)
+
+// recoverUnflushed goes through the segments that may not have reached the
+// disk whole: from the one that contains the recovery point on, and the last
+// one in any case. After the first that loses bytes all later ones are taken
+// away.
+func (d *loader) recoverUnflushed() error {
+	if len(d.segments) == 0 {
+		return nil
+	}
+	first := min(max(0, floorSegment(d.segments, d.o.RecoveryPoint)), len(d.segments)-1)
+	todo := d.segments[first:]
+	for i, s := range todo {
+		d.log.info("LogLoader", fmt.Sprintf("Recovering unflushed segment %d. %d recovered for %s.", s.base, i, d.log.tp))
+		cut, err := d.recoverSegment(s)
+		if err != nil {
+			return fmt.Errorf("recover segment %020d: %w", s.base, err)
+		}
+		if cut == 0 {
+			continue
+		}
+		next, err := s.nextOffset()
+		if err != nil {
+			return err
+		}
+		d.log.warn("LogLoader", fmt.Sprintf("Corruption found in segment %d, truncating to offset %d", s.base, next))
+		gone := todo[i+1:]
+		d.segments = d.segments[: first+i+1 : first+i+1]
+		return d.discard(gone)
+	}
+	return nil
+}
+
+// discard renames segments away together with the snapshots at their bases.
+func (d *loader) discard(gone []*segment) error {
+	if len(gone) == 0 {
+		return nil
+	}
+	d.log.info("LogLoader", "Deleting segments as part of log recovery: "+describeSegments(gone))
+	for _, s := range gone {
+		if err := d.log.discardSegment(s, d.cfg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recoverSegment rebuilds the segment's indexes from its batches and cuts the
+// file after the last good one. It returns the bytes cut off. The producers at
+// its base are needed to rebuild the transaction index.
+func (d *loader) recoverSegment(s *segment) (cut int64, err error) {
+	producers, err := d.newProducerState()
+	if err != nil {
+		return 0, err
+	}
+	if err := d.rebuildProducers(producers, d.o.LogStartOffset, s.base, false); err != nil {
+		return 0, err
+	}
+	if cut, err = d.rebuild(s, producers); err != nil {
+		return 0, err
+	}
+	return cut, d.log.snapshot(producers, true)
+}
+
+// rebuild walks the batches of the file, checks each one's size and CRC, and
+// writes index entries by the rule of addToIndexes, counted from the
+// segment's start. The walk ends at the first batch that is not good; unlike
+// Kafka it also ends at one whose offsets go back, which Kafka would keep and
+// then hide the whole segment, or not start.
+func (d *loader) rebuild(s *segment, producers *ProducerState) (cut int64, err error) {
+	if err := errors.Join(s.index.reset(), s.times.reset(), s.aborted.reset()); err != nil {
+		return 0, err
+	}
+	s.setLargest(noTimestamp, s.base)
+	size := s.size.Load()
+	file, err := s.pin()
+	if err != nil {
+		return 0, err
+	}
+	defer s.unpin()
+	walk := batchWalk{file: file, limit: size, buf: make([]byte, 64<<10)}
+	next, lastEntry := s.base, int64(0)
+	for {
+		valid := walk.pos
+		b, err := walk.next()
+		if err == nil && (b.BaseOffset() < next || !s.fits(b.LastOffset())) {
+			err = fmt.Errorf("%w: offsets %d to %d after %d", errBadBatch, b.BaseOffset(), b.LastOffset(), next)
+		}
+		if errors.Is(err, errBadBatch) {
+			d.log.warn("", fmt.Sprintf("Found invalid messages in log segment %s at byte offset %d.", s.path(logSuffix), valid), "reason", err)
+		}
+		if errors.Is(err, errBadBatch) || errors.Is(err, io.EOF) {
+			walk.pos = valid
+			break
+		}
+		if err != nil {
+			return 0, err
+		}
+		if err := d.rebuildEntry(s, b, valid, &lastEntry); err != nil {
+			return 0, err
+		}
+		if err := d.log.noteEpoch(b); err != nil {
+			return 0, err
+		}
+		if err := d.log.applyProducer(producers, s, b); err != nil {
+			return 0, err
+		}
+		next = b.NextOffset()
+	}
+	valid := walk.pos
+	s.size.Store(valid)
+	s.firstKnown = false
+	if err := file.Truncate(valid); err != nil {
+		return 0, err
+	}
+	s.sinceIndex = 0
+	return size - valid, s.seal(false)
+}
+
+func (d *loader) rebuildEntry(s *segment, b record.Batch, pos int64, lastEntry *int64) error {
+	if err := s.noteTimestamp(b.MaxTimestamp(), b.LastOffset()); err != nil {
+		return err
+	}
+	if pos-*lastEntry <= int64(d.cfg.IndexIntervalBytes) {
+		return nil
+	}
+	*lastEntry = pos
+	if err := s.index.append(b.LastOffset(), int32(pos)); err != nil {
+		return err
+	}
+	return s.times.maybeAppend(s.largest, s.largestAt, false)
+}
+
+// rebuildProducers brings a producer state up to end: from the newest snapshot
+// at or below it and the batches that follow. Snapshots are written at the
+// bases of the last two segments, if passed, and at end.
+func (d *loader) rebuildProducers(p *ProducerState, start, end int64, clean bool) error {
+	d.log.info("LogLoader", fmt.Sprintf("Loading producer state till offset %d", end))
+	var marks []int64
+	if n := len(d.segments); n > 0 {
+		if n > 1 {
+			marks = append(marks, d.segments[n-2].base)
+		}
+		marks = append(marks, d.segments[n-1].base)
+	}
+	if _, have := p.latestSnapshot(); !have && clean {
+		// A log from before producer snapshots: reading all of it would cost
+		// more than the duplicates it could find.
+		for _, at := range append(marks, end) {
+			p.updateMapEndOffset(at)
+			if err := d.log.snapshot(p, true); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	d.log.info("LogLoader", fmt.Sprintf("Reloading from producer snapshot and rebuilding producer state from offset %d", end))
+	begin := time.Now()
+	emptyBefore := p.isEmpty() && p.mapEndOffset() >= end
+	if err := p.truncateAndReload(start, end, begin); err != nil {
+		return err
+	}
+	loaded := time.Now()
+	if end > p.mapEndOffset() && !emptyBefore {
+		if err := d.replayProducers(p, start, end, marks); err != nil {
+			return err
+		}
+	}
+	p.updateMapEndOffset(end)
+	if err := d.log.snapshot(p, true); err != nil {
+		return err
+	}
+	d.log.info("LogLoader", fmt.Sprintf("Producer state recovery took %dms for snapshot load and %dms for segment recovery from offset %d",
+		loaded.Sub(begin).Milliseconds(), time.Since(loaded).Milliseconds(), end))
+	return nil
+}
+
+// replayProducers applies the batches in [p.mapEndOffset, end).
+func (d *loader) replayProducers(p *ProducerState, start, end int64, marks []int64) error {
+	first := max(0, floorSegment(d.segments, p.mapEndOffset()))
+	for _, s := range d.segments[min(first, len(d.segments)):] {
+		if s.base >= end {
+			break
+		}
+		from := max(s.base, p.mapEndOffset(), start)
+		p.updateMapEndOffset(from)
+		if slices.Contains(marks, s.base) {
+			if err := d.log.snapshot(p, true); err != nil {
+				return err
+			}
+		}
+		if err := d.replaySegment(p, s, from, end); err != nil {
+			return fmt.Errorf("replay producers of segment %020d: %w", s.base, err)
+		}
+	}
+	return nil
+}
+
+func (d *loader) replaySegment(p *ProducerState, s *segment, from, end int64) error {
+	_, pos, err := s.index.lookup(from)
+	if err != nil {
+		return err
+	}
+	scan, done, err := s.scan(int64(pos), s.size.Load())
+	if err != nil {
+		return err
+	}
+	defer done()
+	for {
+		head, at, err := scan.next()
+		if errors.Is(err, io.EOF) || errors.Is(err, errNoBatch) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if head.LastOffset() < from {
+			continue
+		}
+		if head.BaseOffset() >= end {
+			return nil
+		}
+		if head.ProducerID() < 0 {
+			continue
+		}
+		b := head
+		if head.IsControl() {
+			if b, err = readMarker(scan.file, at, head); err != nil {
+				return err
+			}
+		}
+		if _, err := p.update(b); err != nil {
+			return err
+		}
+	}
+}
+
+// maxMarkerBytes bounds a control batch; Kafka's have 78 bytes.
+const maxMarkerBytes = 64 << 10
+
+func readMarker(file io.ReaderAt, at int64, head record.Batch) (record.Batch, error) {
+	if head.Size() > maxMarkerBytes {
+		return nil, fmt.Errorf("control batch of %d bytes at %d", head.Size(), at)
+	}
+	b := make(record.Batch, head.Size())
+	_, err := file.ReadAt(b, at)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return b, err
+}
+
+// applyProducer updates the state by one batch of segment s. The end of an
+// aborted transaction goes to the segment's transaction index.
+func (l *Log) applyProducer(p *ProducerState, s *segment, b record.Batch) error {
+	if b.ProducerID() >= 0 {
+		done, err := p.update(b)
+		if err != nil {
+			return err
+		}
+		if done != nil {
+			if err := p.finish(done, s.aborted); err != nil {
+				return err
+			}
+		}
+	}
+	p.updateMapEndOffset(b.NextOffset())
+	return nil
+}
+
+// errBadBatch means that the bytes at a position are no intact batch.
+var errBadBatch = errors.New("bad batch")
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// batchWalk reads a file batch by batch and checks the checksum of each
+// without ever holding more than its buffer.
+type batchWalk struct {
+	file  io.ReaderAt
+	pos   int64
+	limit int64
+	buf   []byte
+	have  []byte // bytes of buf that stand at pos
+}
+
+// minLength is the smallest batchLength Kafka's reader takes for one; zeros,
+// which a preallocated file ends with, are below.
+const minLength = 14
+
+// next returns the batch at pos: whole if it fits the buffer, else its header.
+// io.EOF when the rest is too short to be a batch; errBadBatch when it cannot
+// be one.
+func (w *batchWalk) next() (record.Batch, error) {
+	left := w.limit - w.pos
+	if left <= record.LogOverhead+5 { // nothing behind the magic byte
+		return nil, io.EOF
+	}
+	head, err := w.fill(int(min(left, record.HeaderSize)))
+	if err != nil {
+		return nil, err
+	}
+	length := int32(uint32(head[8])<<24 | uint32(head[9])<<16 | uint32(head[10])<<8 | uint32(head[11]))
+	if length < minLength {
+		return nil, fmt.Errorf("%w: length field %d", errBadBatch, length)
+	}
+	size := int64(length) + record.LogOverhead
+	if size > left {
+		return nil, io.EOF
+	}
+	if size < record.HeaderSize {
+		return nil, fmt.Errorf("%w: %d bytes", errBadBatch, size)
+	}
+	sum, err := w.checksum(size)
+	if err != nil {
+		return nil, err
+	}
+	b, err := w.fill(int(min(size, int64(len(w.buf)))))
+	if err != nil {
+		return nil, err
+	}
+	if batch := record.Batch(b); batch.CRC() != sum {
+		return nil, fmt.Errorf("%w: checksum %#08x, stored %#08x", errBadBatch, sum, batch.CRC())
+	}
+	w.pos += size
+	w.have = w.have[min(int64(len(w.have)), size):]
+	return record.Batch(b), nil
+}
+
+// fill returns n bytes at pos.
+func (w *batchWalk) fill(n int) ([]byte, error) {
+	if len(w.have) >= n {
+		return w.have[:n], nil
+	}
+	want := min(int64(len(w.buf)), w.limit-w.pos)
+	got, err := w.file.ReadAt(w.buf[:want], w.pos)
+	w.have = w.buf[:got]
+	if got >= n {
+		return w.have[:n], nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		return nil, io.EOF
+	}
+	return nil, err
+}
+
+// checksum is the CRC-32C of the batch at pos, from its attributes on.
+func (w *batchWalk) checksum(size int64) (uint32, error) {
+	const covered = 21
+	if size <= int64(len(w.buf)) {
+		b, err := w.fill(int(size))
+		if err != nil {
+			return 0, err
+		}
+		return crc32.Checksum(b[covered:], castagnoli), nil
+	}
+	sum, w0 := uint32(0), w.pos
+	w.have = nil
+	for at := w0 + covered; at < w0+size; {
+		n, err := w.file.ReadAt(w.buf[:min(int64(len(w.buf)), w0+size-at)], at)
+		if n == 0 {
+			if err == nil || errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return 0, err
+		}
+		sum = crc32.Update(sum, castagnoli, w.buf[:n])
+		at += int64(n)
+	}
+	return sum, nil
+}
+
+// swapEnd is the offset after the last whole batch of a .log.swap file.
+func (d *loader) swapEnd(name string, base int64) (int64, error) {
+	file, err := d.log.env.fsys.OpenFile(d.path(name), os.O_RDONLY, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	scan := headerScan{file: file, limit: info.Size(), chunk: new(chunk)}
+	end := base
+	for {
+		head, _, err := scan.next()
+		if errors.Is(err, io.EOF) || errors.Is(err, errNoBatch) {
+			return end, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		end = head.NextOffset()
+	}
+}
+
+// setLargest replaces what is known about the largest timestamp.
+func (s *segment) setLargest(ts, offset int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.largest, s.largestAt, s.largestKnown = ts, offset, true
+}
+
+// noteEpoch notes the leader epoch of a batch if it is newer than all known.
+func (l *Log) noteEpoch(b record.Batch) error {
+	epoch := b.LeaderEpoch()
+	latest, ok := l.epochs.Latest()
+	if epoch < 0 || (ok && epoch <= latest) {
+		return nil
+	}
+	return l.epochs.Assign(epoch, b.BaseOffset())
+}

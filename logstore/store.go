@@ -1,0 +1,373 @@
+package logstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Store is all data directories of a broker and the logs in them.
+type Store struct {
+	env  *env
+	o    Options
+	dirs []*Dir
+	id   string // cluster id
+
+	changes sync.Mutex // one creation or removal of a log at a time; never taken on the data path
+
+	mu     sync.RWMutex // a leaf
+	logs   map[TopicPartition]placed
+	closed bool
+}
+
+// ErrUnknownLog: the store has no log of that partition.
+var ErrUnknownLog = errors.New("unknown log")
+
+// placed is a log and where it is.
+type placed struct {
+	log *Log
+	dir *Dir
+}
+
+// CleanStop is what a clean stop writes down.
+type CleanStop struct {
+	BrokerEpoch int64 // -1 if unknown
+}
+
+func (o *Options) withDefaults() {
+	if o.RecoveryThreads <= 0 {
+		o.RecoveryThreads = 2
+	}
+	if o.Default == (Config{}) {
+		o.Default = DefaultConfig()
+	}
+	if o.ConfigFor == nil {
+		fallback := o.Default
+		o.ConfigFor = func(string) Config { return fallback }
+	}
+}
+
+// Open locks the data directories, formats empty ones and reads what stands at
+// their top level. It refuses directories of another cluster or node. The logs
+// are not loaded yet.
+func Open(o Options) (*Store, error) {
+	o.withDefaults()
+	if len(o.Dirs) == 0 {
+		return nil, errors.New("no data directory given: set log.dirs")
+	}
+	s := &Store{env: newEnv(o.FS, o.Logger, o.OpenFiles), o: o, logs: make(map[TopicPartition]placed)}
+	if err := s.openDirs(); err != nil {
+		for _, d := range s.dirs {
+			err = errors.Join(err, d.unlock(false))
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Store) openDirs() error {
+	s.id = s.o.ClusterID
+	metas := make([]MetaProperties, 0, len(s.o.Dirs))
+	for _, path := range s.o.Dirs {
+		d, meta, err := openDir(s.env.fsys, path, s.o.NodeID, s.env.logger)
+		if err != nil {
+			return err
+		}
+		s.dirs = append(s.dirs, d)
+		metas = append(metas, meta)
+		if meta.ClusterID == "" {
+			continue
+		}
+		if s.id == "" {
+			s.id = meta.ClusterID
+		}
+		if meta.ClusterID != s.id {
+			return fmt.Errorf("%s belongs to cluster %s, not to %s; choose an empty directory or the right cluster.id",
+				d.file(metaPropertiesName), meta.ClusterID, s.id)
+		}
+	}
+	if s.id == "" {
+		s.id = NewUUID().String()
+	}
+	for i, d := range s.dirs {
+		if err := d.format(metas[i], s.o.NodeID, s.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// format completes meta.properties; a complete one is left alone.
+func (d *Dir) format(meta MetaProperties, nodeID int32, clusterID string) error {
+	d.DirectoryID = meta.DirectoryID
+	if meta.ClusterID != "" && meta.DirectoryID != (UUID{}) {
+		return nil
+	}
+	if meta.DirectoryID == (UUID{}) {
+		meta.DirectoryID = NewUUID()
+	}
+	d.DirectoryID = meta.DirectoryID
+	meta.NodeID, meta.ClusterID, meta.Version = nodeID, clusterID, 1
+	return WriteMetaProperties(d.fsys, d.Path, meta)
+}
+
+// ClusterID is the id in meta.properties.
+func (s *Store) ClusterID() string { return s.id }
+
+// Dirs lists the data directories in the order given to Open.
+func (s *Store) Dirs() []*Dir { return slices.Clone(s.dirs) }
+
+// Log returns the partition's log, nil when there is none.
+func (s *Store) Log(tp TopicPartition) *Log {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.logs[tp].log
+}
+
+// Logs returns all logs, by topic and partition.
+func (s *Store) Logs() []*Log {
+	s.mu.RLock()
+	logs := make([]*Log, 0, len(s.logs))
+	for _, p := range s.logs {
+		logs = append(logs, p.log)
+	}
+	s.mu.RUnlock()
+	slices.SortFunc(logs, func(a, b *Log) int {
+		return cmp.Or(cmp.Compare(a.tp.Topic, b.tp.Topic), cmp.Compare(a.tp.Partition, b.tp.Partition))
+	})
+	return logs
+}
+
+// LogDir is the data directory of a partition, nil when there is none.
+func (s *Store) LogDir(tp TopicPartition) *Dir {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.logs[tp].dir
+}
+
+// Create makes a partition's directory in dir, or where the fewest logs are,
+// and opens its empty log. id goes to partition.metadata.
+func (s *Store) Create(tp TopicPartition, id UUID, dir *Dir, cfg Config) (*Log, error) {
+	s.changes.Lock()
+	defer s.changes.Unlock()
+	if err := s.free(tp); err != nil {
+		return nil, err
+	}
+	if dir == nil {
+		dir = s.leastUsed()
+	}
+	path := dir.file(tp.String())
+	l, err := openLog(s.env, LogOptions{Dir: path, Config: cfg, Clean: true, TopicID: id})
+	if err == nil {
+		err = s.env.fsys.SyncDir(dir.Path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: create log %s: %w", ErrStorage, path, err)
+	}
+	s.put(l, dir)
+	s.env.logger.Info("Created log for partition " + tp.String() + " in " + path)
+	return l, nil
+}
+
+func (s *Store) free(tp TopicPartition) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	if have := s.logs[tp]; have.log != nil {
+		return fmt.Errorf("create log %s: it exists in %s", tp, have.log.Dir())
+	}
+	return nil
+}
+
+func (s *Store) leastUsed() *Dir {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	count := make(map[*Dir]int, len(s.dirs))
+	for _, p := range s.logs {
+		count[p.dir]++
+	}
+	return slices.MinFunc(s.dirs, func(a, b *Dir) int { return cmp.Compare(count[a], count[b]) })
+}
+
+func (s *Store) put(l *Log, dir *Dir) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.logs[l.tp] = placed{log: l, dir: dir}
+}
+
+// take removes a log from the map.
+func (s *Store) take(tp TopicPartition) (placed, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.logs[tp]
+	if p.log == nil {
+		return p, fmt.Errorf("%w: %s", ErrUnknownLog, tp)
+	}
+	delete(s.logs, tp)
+	return p, nil
+}
+
+// Delete takes a partition away: its directory is renamed to ...-delete and
+// the checkpoint files are rewritten without it; the files go by RunDeletions
+// when the delay has passed. Readers keep what they hold.
+func (s *Store) Delete(tp TopicPartition) error {
+	s.changes.Lock()
+	defer s.changes.Unlock()
+	p, err := s.setAside(tp, deleteDirSuffix)
+	if err != nil {
+		return fmt.Errorf("delete log %s: %w", tp, err)
+	}
+	s.env.logger.Info("Log for partition " + tp.String() + " is renamed to " + p.log.Dir() + " and is scheduled for deletion")
+	s.scheduleDelete(p.log.Dir())
+	return nil
+}
+
+// Stray puts a partition aside that the cluster does not know: its directory
+// is renamed to ...-stray and left alone for good.
+func (s *Store) Stray(tp TopicPartition) error {
+	s.changes.Lock()
+	defer s.changes.Unlock()
+	p, err := s.setAside(tp, strayDirSuffix)
+	if err != nil {
+		return fmt.Errorf("set stray log %s aside: %w", tp, err)
+	}
+	s.env.logger.Warn("Log in " + p.dir.file(tp.String()) + " marked stray and renamed to " + p.log.Dir())
+	return nil
+}
+
+func (s *Store) setAside(tp TopicPartition, suffix string) (placed, error) {
+	p, err := s.take(tp)
+	if err != nil {
+		return p, err
+	}
+	if err := p.log.abandon(); err != nil {
+		return p, err
+	}
+	if err := p.log.rename(p.dir.file(setAsideDirName(tp, suffix))); err != nil {
+		return p, fmt.Errorf("%w: %w", ErrStorage, err)
+	}
+	err = errors.Join(p.dir.dropFromCleaner(tp), s.checkpointRecoveryPoints(p.dir), s.checkpointLogStarts(p.dir))
+	return p, err
+}
+
+func (s *Store) scheduleDelete(path string) {
+	delay := max(s.o.DeleteDelayMs, 0)
+	s.env.removals.add(removal{due: time.Now().Add(time.Duration(delay) * time.Millisecond), path: path, dir: true})
+}
+
+// RunDeletions removes segments and partitions whose delay is over, as they
+// become due, until ctx ends. Errors are logged.
+func (s *Store) RunDeletions(ctx context.Context) error {
+	if s.o.InitialTaskDelayMs > 0 {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Duration(s.o.InitialTaskDelayMs) * time.Millisecond):
+		}
+	}
+	return s.env.removals.run(ctx)
+}
+
+// RemoveDue removes what is due at now, once, and tells when the next removal
+// is due, zero when none waits.
+func (s *Store) RemoveDue(now time.Time) (next time.Time, err error) {
+	return s.env.removals.removeDue(now)
+}
+
+// Close stops cleanly: every log is sealed, flushed and closed, the checkpoint
+// files and the clean marker are written, the locks released. High watermarks
+// have to be checkpointed before. A second Close does nothing.
+func (s *Store) Close(c CleanStop) error {
+	byDir, ok := s.shut()
+	if !ok {
+		return nil
+	}
+	var err error
+	for _, d := range s.dirs {
+		err = errors.Join(err, s.closeDir(d, byDir[d], c))
+	}
+	s.env.background.Wait()
+	for _, d := range s.dirs {
+		err = errors.Join(err, d.unlock(true))
+	}
+	return err
+}
+
+// shut closes the store for changes and lists the logs by directory.
+func (s *Store) shut() (map[*Dir][]*Log, bool) {
+	s.changes.Lock()
+	defer s.changes.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, false
+	}
+	s.closed = true
+	byDir := make(map[*Dir][]*Log, len(s.dirs))
+	for _, p := range s.logs {
+		byDir[p.dir] = append(byDir[p.dir], p.log)
+	}
+	return byDir, true
+}
+
+func (s *Store) closeDir(d *Dir, logs []*Log, c CleanStop) error {
+	err := forEach(s.o.RecoveryThreads, logs, (*Log).Close)
+	if err == nil {
+		err = errors.Join(s.checkpointRecoveryPoints(d), s.checkpointLogStarts(d))
+	}
+	if err != nil {
+		return fmt.Errorf("stop %s: %w", d.Path, err)
+	}
+	if !d.loaded && !d.Clean {
+		return nil // logs not loaded were not checked: the next start has to
+	}
+	return writeCleanShutdown(d.fsys, d.Path, CleanShutdown{BrokerEpoch: c.BrokerEpoch})
+}
+
+// Abort lets go of everything as a crash would: nothing is flushed or written.
+func (s *Store) Abort() error {
+	byDir, ok := s.shut()
+	if !ok {
+		return nil
+	}
+	var err error
+	for _, d := range s.dirs {
+		err = errors.Join(err, forEach(s.o.RecoveryThreads, byDir[d], (*Log).abandon))
+	}
+	s.env.background.Wait()
+	for _, d := range s.dirs {
+		err = errors.Join(err, d.unlock(false))
+	}
+	return err
+}
+
+// forEach calls do for each item in n goroutines and waits for all.
+func forEach[T any](n int, items []T, do func(T) error) error {
+	next := make(chan T)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var all error
+	for range min(n, len(items)) {
+		wg.Go(func() {
+			for item := range next {
+				if err := do(item); err != nil {
+					mu.Lock()
+					all = errors.Join(all, err)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for _, item := range items {
+		next <- item
+	}
+	close(next)
+	wg.Wait()
+	return all
+}

@@ -1,0 +1,125 @@
+package logstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Load loads the log of every partition directory, RecoveryThreads at a time
+// in each data directory. Directories of removed partitions are queued for
+// RunDeletions. Any log that cannot be loaded fails the whole, as does a
+// directory whose name is no partition's.
+func (s *Store) Load(ctx context.Context) error {
+	begin := time.Now()
+	s.env.logger.Info("Loading logs from log dirs [" + strings.Join(s.o.Dirs, ", ") + "]")
+	total, unclean := 0, []string{}
+	err := forEach(len(s.dirs), s.dirs, func(d *Dir) error { return s.loadDir(ctx, d) })
+	if err != nil {
+		return err
+	}
+	for _, d := range s.dirs {
+		d.loaded = true
+		if !d.Clean {
+			unclean = append(unclean, d.Path)
+		}
+	}
+	s.mu.RLock()
+	total = len(s.logs)
+	s.mu.RUnlock()
+	line := fmt.Sprintf("Loaded %d logs in %dms", total, time.Since(begin).Milliseconds())
+	if total > 0 && len(unclean) > 0 {
+		line += " (unclean log dirs = [" + strings.Join(unclean, ", ") + "])"
+	}
+	s.env.logger.Info(line)
+	return nil
+}
+
+func (s *Store) loadDir(ctx context.Context, d *Dir) error {
+	names, err := s.partitionDirs(d)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(names) == 0:
+		s.env.logger.Info("No logs found to be loaded in " + d.Path)
+	case d.Clean:
+		s.env.logger.Info(fmt.Sprintf("Skipping recovery of %d logs from %s since clean shutdown file was found", len(names), d.Path))
+	default:
+		s.env.logger.Info(fmt.Sprintf("Recovering %d logs from %s since no clean shutdown file was found", len(names), d.Path))
+	}
+	var done atomic.Int64
+	err = forEach(s.o.RecoveryThreads, names, func(name dirName) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return s.loadLog(d, name, func() string {
+			return fmt.Sprintf("(%d/%d completed in %s)", done.Add(1), len(names), d.Path)
+		})
+	})
+	d.recoveryPoints, d.startOffsets = nil, nil
+	return err
+}
+
+// partitionDirs lists the directories to load.
+func (s *Store) partitionDirs(d *Dir) ([]dirName, error) {
+	entries, err := s.env.fsys.ReadDir(d.Path)
+	if err != nil {
+		return nil, err
+	}
+	var names []dirName
+	for _, e := range entries {
+		if !e.IsDir() || e.Name() == metadataLogDir || e.Name() == remoteIndexCacheDir {
+			continue
+		}
+		name, err := parseDirName(e.Name())
+		if err != nil {
+			return nil, fmt.Errorf("%s is no partition directory (<topic>-<number>): move it out of the data directory: %w",
+				filepath.Join(d.Path, e.Name()), err)
+		}
+		switch name.suffix {
+		case deleteDirSuffix:
+			s.scheduleDelete(filepath.Join(d.Path, e.Name()))
+		case strayDirSuffix, futureDirSuffix:
+			s.env.logger.Warn("Found stray or future log dir " + filepath.Join(d.Path, e.Name()) + ", left alone")
+		default:
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+func (s *Store) loadLog(d *Dir, name dirName, progress func() string) error {
+	begin := time.Now()
+	path := d.file(name.tp.String())
+	l, err := openLog(s.env, LogOptions{
+		Dir: path, Config: s.o.ConfigFor(name.tp.Topic), Clean: d.Clean,
+		RecoveryPoint: d.recoveryPoints[name.tp], LogStartOffset: d.startOffsets[name.tp],
+	})
+	if err != nil {
+		return fmt.Errorf("load log %s: %w", path, err)
+	}
+	if have := s.Log(name.tp); have != nil {
+		return errors.Join(fmt.Errorf("partition %s is in %s and in %s: remove one of them", name.tp, have.Dir(), path), l.abandon())
+	}
+	s.put(l, d)
+	s.env.logger.Info(fmt.Sprintf("Completed load of %s with %d segments, local-log-start-offset %d and log-end-offset %d in %dms %s",
+		l, len(*l.segments.Load()), l.StartOffset(), l.EndOffset(), time.Since(begin).Milliseconds(), progress()))
+	return nil
+}
+
+// String describes the log as Kafka's log lines do. The high watermark is not
+// known here; at load time it is the log start.
+func (l *Log) String() string {
+	id := ""
+	if have := l.TopicID(); have != (UUID{}) {
+		id = "topicId=" + have.String() + ", "
+	}
+	start := l.start.Load()
+	return fmt.Sprintf("Log(dir=%s, %stopic=%s, partition=%d, highWatermark=%d, lastStableOffset=%d, logStartOffset=%d, logEndOffset=%d)",
+		l.Dir(), id, l.tp.Topic, l.tp.Partition, start, start, start, l.end.Load())
+}
