@@ -72,7 +72,7 @@ func TestIncrementalAlterConfigsRefusals(t *testing.T) {
 		{kmsg.ConfigResourceTypeClientMetrics, "", []op{{"interval.ms", 0, "1000"}}, "42 Subscription name can't be empty"},
 		{kmsg.ConfigResourceTypeClientMetrics, "m", []op{{"metrics", 2, "x"}}, "40 Can't APPEND to key metrics because its type is not LIST."},
 		{kmsg.ConfigResourceTypeGroupConfig, "", []op{{"consumer.session.timeout.ms", 0, "50000"}}, "42 Default group resources are not allowed."},
-		{loggerKind, "1", []op{{"root", 0, "INFO"}}, "40 Logger root does not exist!"}, // this API was given no level
+		{loggerKind, "1", []op{{"root", 0, "INFO"}}, "40 Logger root does not exist!"},
 	} {
 		answer := ask[*kmsg.IncrementalAlterConfigsResponse](a, 1, alterRequest(c.kind, c.name, c.ops...)).Resources[0]
 		if got := said(answer.ErrorCode, answer.ErrorMessage); got != c.want {
@@ -140,25 +140,42 @@ func TestBrokerConfigsAct(t *testing.T) {
 	}
 }
 
-func TestRootLogger(t *testing.T) {
+// mapLoggers are loggers that follow root at once.
+type mapLoggers map[string]slog.Level
+
+func (m mapLoggers) Levels() map[string]slog.Level          { return m }
+func (m mapLoggers) SetLevel(name string, level slog.Level) { m[name] = level }
+func (m mapLoggers) UnsetLevel(name string)                 { m[name] = m[rootLogger] }
+
+func TestLoggers(t *testing.T) {
 	a := newAdminAPI(t)
-	a.level = new(slog.LevelVar)
+	loggers := mapLoggers{rootLogger: slog.LevelInfo, ownLogger: slog.LevelInfo}
+	a.loggers = loggers
 	for _, c := range []struct {
-		op   op
-		want string
-		then slog.Level
+		op        op
+		want      string
+		root, own string
 	}{
-		{op{"root", 0, "LOUD"}, "40 Cannot set the log level of root to LOUD as it is not a supported log level. " +
-			"Valid log levels are DEBUG, ERROR, FATAL, INFO, TRACE, WARN", slog.LevelInfo},
-		{op{"root", 1, "-"}, "42 Removing the log level of the root logger is not allowed", slog.LevelInfo},
-		{op{"root", 2, "INFO"}, "42 APPEND operation is not allowed for the BROKER_LOGGER resource", slog.LevelInfo},
-		{op{"root", 9, "INFO"}, "42 Unknown operation type 9 is not allowed for the BROKER_LOGGER resource", slog.LevelInfo},
-		{op{"other", 0, "INFO"}, "40 Logger other does not exist!", slog.LevelInfo},
-		{op{"root", 0, "WARN"}, "0 null", slog.LevelWarn},
+		{op{rootLogger, 0, "LOUD"}, "40 Cannot set the log level of root to LOUD as it is not a supported log level. " +
+			"Valid log levels are DEBUG, ERROR, FATAL, INFO, TRACE, WARN", "INFO", "INFO"},
+		{op{rootLogger, 1, "-"}, "42 Removing the log level of the root logger is not allowed", "INFO", "INFO"},
+		{op{rootLogger, 2, "INFO"}, "42 APPEND operation is not allowed for the BROKER_LOGGER resource", "INFO", "INFO"},
+		{op{rootLogger, 9, "INFO"}, "42 Unknown operation type 9 is not allowed for the BROKER_LOGGER resource", "INFO", "INFO"},
+		{op{"other", 0, "INFO"}, "40 Logger other does not exist!", "INFO", "INFO"},
+		{op{ownLogger, 0, "TRACE"}, "0 null", "INFO", "TRACE"},
+		{op{rootLogger, 0, "WARN"}, "0 null", "WARN", "TRACE"},
+		{op{ownLogger, 1, "-"}, "0 null", "WARN", "WARN"},
 	} {
 		answer := ask[*kmsg.IncrementalAlterConfigsResponse](a, 1, alterRequest(loggerKind, "1", c.op)).Resources[0]
-		if got := said(answer.ErrorCode, answer.ErrorMessage); got != c.want || a.level.Level() != c.then {
-			t.Errorf("%v: %q and level %v, want %q and %v", c.op, got, a.level.Level(), c.want, c.then)
+		if got := said(answer.ErrorCode, answer.ErrorMessage); got != c.want {
+			t.Errorf("%v: %q, want %q", c.op, got, c.want)
+		}
+		seen := map[string]string{}
+		for _, e := range ask[*kmsg.DescribeConfigsResponse](a, 4, describeRequest(loggerKind, "1")).Resources[0].Configs {
+			seen[e.Name] = *e.Value
+		}
+		if want := map[string]string{rootLogger: c.root, ownLogger: c.own}; !maps.Equal(seen, want) {
+			t.Errorf("%v: levels %v, want %v", c.op, seen, want)
 		}
 	}
 	for _, name := range []string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"} {

@@ -25,7 +25,7 @@ type Endpoint struct {
 }
 
 // Options is what an API works with. All fields but
-// Logger and Level are needed.
+// Logger and Loggers are needed.
 type Options struct {
 	Metadata   *metadata.Store
 	Partitions *partition.Manager
@@ -36,12 +36,22 @@ type Options struct {
 	Layers   func() config.Layers
 	Versions *protocol.Versions
 	Logger   *slog.Logger // nil = discard
-	// Level is the level of Logger, which clients may see and set as that of
-	// the logger "root"; nil = they may not.
-	Level *slog.LevelVar
+	// Loggers lets clients see and set log levels; nil = there are no loggers.
+	Loggers Loggers
 	// AdvertisedFor returns the advertised address of the listener by which a
 	// request came; false when that listener has none.
 	AdvertisedFor func(listener string) (Endpoint, bool)
+}
+
+// Loggers are the named loggers of the process, among them "root", which all
+// others follow that have no level of their own. The names are Kafka's.
+type Loggers interface {
+	// Levels returns the level in force for every logger there is.
+	Levels() map[string]slog.Level
+	// SetLevel gives a logger a level of its own.
+	SetLevel(name string, level slog.Level)
+	// UnsetLevel lets a logger follow "root" again.
+	UnsetLevel(name string)
 }
 
 // API answers requests. It is safe for concurrent use.
@@ -53,7 +63,7 @@ type API struct {
 	layers     func() config.Layers
 	versions   *protocol.Versions
 	log        *slog.Logger
-	level      *slog.LevelVar
+	loggers    Loggers
 	advertised func(listener string) (Endpoint, bool)
 	data       *dataPath
 
@@ -77,6 +87,7 @@ func New(o Options) *API {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
+	log = log.With("logger", ownLogger)
 	a := &API{
 		meta:       o.Metadata,
 		partitions: o.Partitions,
@@ -85,7 +96,7 @@ func New(o Options) *API {
 		layers:     o.Layers,
 		versions:   o.Versions,
 		log:        log,
-		level:      o.Level,
+		loggers:    o.Loggers,
 		advertised: o.AdvertisedFor,
 		data:       newDataPath(o.Config),
 	}

@@ -3,15 +3,20 @@ package handlers
 import (
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"minibroker/config"
 )
 
-// rootLogger is the name by which Kafka knows the logger above all others. It
-// is the only one here: minibroker has one level for all that it logs.
-const rootLogger = "root"
+// The loggers with a part of their own: the one above all others, and the one
+// that the handlers write to.
+const (
+	rootLogger = "root"
+	ownLogger  = "kafka.server.KafkaApis"
+)
 
 // Kafka's levels that slog has no names for.
 const (
@@ -19,36 +24,52 @@ const (
 	levelFatal = slog.LevelError + 4
 )
 
-// describeLoggers returns the root logger with its level; none when the level
-// cannot be seen.
-func (a *API) describeLoggers() []config.Entry {
-	if a.level == nil {
+// levels returns the level of every logger; nil when none is known.
+func (a *API) levels() map[string]slog.Level {
+	if a.loggers == nil {
 		return nil
 	}
-	name := levelName(a.level.Level())
-	return []config.Entry{{Name: rootLogger, Value: &name, Source: config.SourceBrokerLogger}}
+	return a.loggers.Levels()
 }
 
-// alterLogger sets the level of the root logger. The level is that of the
-// running process and is forgotten when it ends, as in Kafka.
+// describeLoggers returns all loggers with their levels, by name.
+func (a *API) describeLoggers() []config.Entry {
+	levels := a.levels()
+	entries := make([]config.Entry, 0, len(levels))
+	for _, name := range slices.Sorted(maps.Keys(levels)) {
+		level := levelName(levels[name])
+		entries = append(entries, config.Entry{Name: name, Value: &level, Source: config.SourceBrokerLogger})
+	}
+	return entries
+}
+
+// alterLogger sets log levels. They are those of the running process and are
+// forgotten when it ends, as in Kafka.
 func (a *API) alterLogger(r *kmsg.IncrementalAlterConfigsRequestResource, validateOnly bool) error {
 	if err := a.checkNode(r.ResourceName); err != nil {
 		return err
 	}
+	levels := a.levels()
 	for i := range r.Configs {
-		if err := a.checkLoggerOp(&r.Configs[i]); err != nil {
+		if err := checkLoggerOp(levels, &r.Configs[i]); err != nil {
 			return err
 		}
 	}
+	if validateOnly {
+		return nil
+	}
 	for i := range r.Configs {
-		if level, ok := levelOf(*r.Configs[i].Value); ok && !validateOnly {
-			a.level.Set(level)
+		op := &r.Configs[i]
+		if op.Op == kmsg.IncrementalAlterConfigOpDelete {
+			a.loggers.UnsetLevel(op.Name)
+		} else if level, ok := levelOf(*op.Value); ok {
+			a.loggers.SetLevel(op.Name, level)
 		}
 	}
 	return nil
 }
 
-func (a *API) checkLoggerOp(op *kmsg.IncrementalAlterConfigsRequestResourceConfig) error {
+func checkLoggerOp(levels map[string]slog.Level, op *kmsg.IncrementalAlterConfigsRequestResourceConfig) error {
 	switch op.Op {
 	case kmsg.IncrementalAlterConfigOpSet, kmsg.IncrementalAlterConfigOpDelete:
 	case kmsg.IncrementalAlterConfigOpAppend, kmsg.IncrementalAlterConfigOpSubtract:
@@ -56,11 +77,14 @@ func (a *API) checkLoggerOp(op *kmsg.IncrementalAlterConfigsRequestResourceConfi
 	default:
 		return &apiError{codeInvalidRequest, fmt.Sprintf("Unknown operation type %d is not allowed for the BROKER_LOGGER resource", op.Op)}
 	}
-	if op.Name != rootLogger || a.level == nil {
+	if _, exists := levels[op.Name]; !exists {
 		return &apiError{codeInvalidConfig, "Logger " + op.Name + " does not exist!"}
 	}
 	if op.Op == kmsg.IncrementalAlterConfigOpDelete {
-		return &apiError{codeInvalidRequest, "Removing the log level of the root logger is not allowed"}
+		if op.Name == rootLogger {
+			return &apiError{codeInvalidRequest, "Removing the log level of the root logger is not allowed"}
+		}
+		return nil
 	}
 	if _, ok := levelOf(*op.Value); !ok {
 		return &apiError{codeInvalidConfig, "Cannot set the log level of " + op.Name + " to " + *op.Value +

@@ -77,7 +77,7 @@ func (a *API) createAll(topics []*kmsg.CreateTopicsRequestTopic, validateOnly bo
 		answers[i] = a.acceptTopic(plan)
 		plans, planned = append(plans, plan), append(planned, i)
 	}
-	if validateOnly || len(plans) == 0 {
+	if validateOnly {
 		return answers
 	}
 	for n, err := range a.createPlanned(plans) {
@@ -92,6 +92,9 @@ func (a *API) createAll(topics []*kmsg.CreateTopicsRequestTopic, validateOnly bo
 // for those that are there now. When another request was faster with one of
 // them, the others are created one by one.
 func (a *API) createPlanned(plans []metadata.NewTopic) []error {
+	if len(plans) == 0 {
+		return nil
+	}
 	errs := make([]error, len(plans))
 	_, err := a.meta.CreateTopics(plans)
 	for i := range plans {

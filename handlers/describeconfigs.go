@@ -16,7 +16,7 @@ import (
 // DescribeConfigs, versions 1 to 4.
 //
 // Topics, this node ("1" or whatever its id is), the dynamic default of the
-// cluster (""), the root logger, client metrics and groups. An empty list of
+// cluster (""), loggers, client metrics and groups. An empty list of
 // names means all, as null does. Documentation is minibroker's own text, or
 // null where there is none: Apache's sentences are not copied.
 

@@ -22,7 +22,7 @@ func TestFindCoordinatorCreatesItsTopic(t *testing.T) {
 		{2, "g:AAAAAAAAAAAAAAAAAAAAAQ:0", shareStateTopic, map[string]string{"cleanup.policy": "delete", "compression.type": "producer",
 			"min.insync.replicas": "1", "retention.ms": "-1", "segment.bytes": "104857600"}},
 	} {
-		a := newAdminAPI(t)
+		a := newAdminAPI(t, "offsets.topic.replication.factor", "3")
 		request := kmsg.NewPtrFindCoordinatorRequest()
 		request.CoordinatorType, request.CoordinatorKeys = c.kind, []string{c.key}
 		for range 2 { // the second time it is there

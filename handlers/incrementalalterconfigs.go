@@ -16,7 +16,7 @@ import (
 // IncrementalAlterConfigs, versions 0 and 1.
 //
 // Topics, brokers (this node and the default of the cluster), client metrics,
-// groups and the root logger. Broker settings are checked twice, as in Kafka:
+// groups and loggers. Broker settings are checked twice, as in Kafka:
 // once by the rules of the broker that is asked and once by the controller's.
 // Everything that passes is in force when the answer arrives.
 

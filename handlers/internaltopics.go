@@ -7,25 +7,30 @@ import (
 )
 
 // implicitTopic is the request that creates a topic which comes into being by
-// its first use. The topics of the coordinators have their own counts, factors
-// and settings, all others the broker's defaults.
-func (a *API) implicitTopic(name string) kmsg.CreateTopicsRequestTopic {
+// its first use. The topics of the coordinators have their own counts and
+// settings, all others the broker's defaults.
+//
+// The replication factors that are configured for the topics of the
+// coordinators are not looked at: Kafka's code defaults to 3, with which a
+// single Kafka node never creates them and no group ever gets a coordinator.
+// One node holds one replica.
+func (a *API) implicitTopic(name string) *kmsg.CreateTopicsRequestTopic {
 	settings := a.layers()
 	t := kmsg.NewCreateTopicsRequestTopic()
 	t.Topic = name
-	count, factor := "num.partitions", "default.replication.factor"
-	var configs [][2]string
 	number := func(name string) string { return strconv.Itoa(settings.Int(name)) }
+	count := ""
+	var configs [][2]string
 	switch name {
 	case offsetsTopic:
-		count, factor = "offsets.topic.num.partitions", "offsets.topic.replication.factor"
+		count = "offsets.topic.num.partitions"
 		configs = [][2]string{
 			{"cleanup.policy", "compact"},
 			{"compression.type", "producer"},
 			{"segment.bytes", number("offsets.topic.segment.bytes")},
 		}
 	case transactionTopic:
-		count, factor = "transaction.state.log.num.partitions", "transaction.state.log.replication.factor"
+		count = "transaction.state.log.num.partitions"
 		configs = [][2]string{
 			{"cleanup.policy", "compact"},
 			{"compression.type", "uncompressed"},
@@ -34,7 +39,7 @@ func (a *API) implicitTopic(name string) kmsg.CreateTopicsRequestTopic {
 			{"unclean.leader.election.enable", "false"},
 		}
 	case shareStateTopic:
-		count, factor = "share.coordinator.state.topic.num.partitions", "share.coordinator.state.topic.replication.factor"
+		count = "share.coordinator.state.topic.num.partitions"
 		configs = [][2]string{
 			{"cleanup.policy", "delete"},
 			{"compression.type", "producer"},
@@ -42,13 +47,15 @@ func (a *API) implicitTopic(name string) kmsg.CreateTopicsRequestTopic {
 			{"retention.ms", "-1"},
 			{"segment.bytes", number("share.coordinator.state.topic.segment.bytes")},
 		}
+	default: // -1: the defaults
+		t.NumPartitions, t.ReplicationFactor = -1, -1
+		return &t
 	}
-	t.NumPartitions = int32(settings.Int(count))
-	t.ReplicationFactor = int16(settings.Int(factor))
-	for _, pair := range configs {
+	t.NumPartitions, t.ReplicationFactor = int32(settings.Int(count)), 1
+	for i := range configs {
 		c := kmsg.NewCreateTopicsRequestTopicConfig()
-		c.Name, c.Value = pair[0], &pair[1]
+		c.Name, c.Value = configs[i][0], &configs[i][1]
 		t.Configs = append(t.Configs, c)
 	}
-	return t
+	return &t
 }

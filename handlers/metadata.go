@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -158,10 +159,10 @@ func topicsByID(image *metadata.Image, view partitionView, wanted []kmsg.Metadat
 
 // missingTopics answers names that no topic has, after creating those that may
 // be created. A creation that is not possible is not the client's error, as in
-// Kafka, where the answer is on its way by then; it is logged.
+// Kafka, where the answer is on its way by then.
 func (a *API) missingTopics(names []string, create bool) []kmsg.MetadataResponseTopic {
-	create = create && a.layers().Bool("auto.create.topics.enable")
 	answers := make([]kmsg.MetadataResponseTopic, 0, len(names))
+	var creatable []string
 	for _, name := range names {
 		t := kmsg.NewMetadataResponseTopic()
 		t.Topic = &name
@@ -169,12 +170,16 @@ func (a *API) missingTopics(names []string, create bool) []kmsg.MetadataResponse
 		t.ErrorCode = codeUnknownTopicOrPartition
 		if checkTopicName(name) != nil {
 			t.ErrorCode = codeInvalidTopicException
-		} else if create {
-			if err := a.autoCreate(name); err != nil {
-				a.log.Debug("topic was not created automatically", "topic", name, "error", err)
-			}
+		} else {
+			creatable = append(creatable, name)
 		}
 		answers = append(answers, t)
+	}
+	if create && len(creatable) > 0 && a.layers().Bool("auto.create.topics.enable") {
+		if err := a.autoCreate(creatable...); err != nil {
+			// A client asks for the same name again and again: not a line in the log each time.
+			a.log.Debug("topics were not created automatically", "error", err)
+		}
 	}
 	return answers
 }
@@ -268,14 +273,32 @@ func (v partitionView) online(replicas []int32) []int32 {
 	return nil
 }
 
-// autoCreate creates a topic that nobody asked for by CreateTopics: an internal
-// topic with its own settings, any other with num.partitions and the defaults.
-func (a *API) autoCreate(name string) error {
-	request := a.implicitTopic(name)
-	topic, err := a.planTopic(a.meta.Image(), &request)
-	if err != nil {
-		return fmt.Errorf("create topic %s: %w", name, err)
+// autoCreate creates topics that nobody asked for by CreateTopics: internal ones
+// with their own settings, all others with num.partitions and the defaults. The
+// limits of a CreateTopics request hold here too.
+func (a *API) autoCreate(names ...string) error {
+	topics := make([]*kmsg.CreateTopicsRequestTopic, len(names))
+	for i, name := range names {
+		topics[i] = a.implicitTopic(name)
 	}
-	_, err = a.meta.CreateTopics([]metadata.NewTopic{topic})
-	return err
+	if err := a.checkCreateTopics(1, topics); err != nil {
+		return err
+	}
+	image := a.meta.Image()
+	var plans []metadata.NewTopic
+	var errs []error
+	for _, t := range topics {
+		plan, err := a.planTopic(image, t)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("create topic %s: %w", t.Topic, err))
+			continue
+		}
+		plans = append(plans, plan)
+	}
+	for i, err := range a.createPlanned(plans) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("create topic %s: %w", plans[i].Name, err))
+		}
+	}
+	return errors.Join(errs...)
 }
