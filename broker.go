@@ -1,0 +1,212 @@
+package minibroker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"minibroker/config"
+	"minibroker/handlers"
+	"minibroker/internal/vfs"
+	"minibroker/logstore"
+	"minibroker/metadata"
+	"minibroker/partition"
+	"minibroker/protocol"
+	"minibroker/server"
+)
+
+// stopGrace is how long running requests may take to finish at a clean stop.
+const stopGrace = 5 * time.Second
+
+// Broker is one running node: broker and controller in one.
+type Broker struct {
+	config     *config.Broker
+	log        *slog.Logger
+	fs         vfs.FS
+	listeners  []boundListener
+	store      *logstore.Store
+	meta       *metadata.Store
+	partitions *partition.Manager
+	server     *server.Server
+
+	cancel  context.CancelFunc // ends the background work
+	working sync.WaitGroup     // background work and accept loops
+
+	closing sync.Once
+	closed  error
+}
+
+// Open starts a broker: it returns when all logs are loaded and every listener takes connections. An error leaves
+// nothing running and no lock held.
+func Open(ctx context.Context, o Options) (*Broker, error) {
+	o = o.withDefaults()
+	b := &Broker{config: o.Config, log: o.Logger, fs: o.FS}
+	if err := b.open(ctx); err != nil {
+		b.abandon()
+		return nil, err
+	}
+	return b, nil
+}
+
+// open takes the steps of a start in Kafka's order. Sockets are bound first, so that a taken port is noticed before
+// anything on disk changes; connections wait in the backlog until the logs are loaded.
+func (b *Broker) open(ctx context.Context) error {
+	var err error
+	if b.listeners, err = bindAll(b.config.Listeners()); err != nil {
+		return err
+	}
+	if b.store, err = logstore.Open(b.storeOptions()); err != nil {
+		return err
+	}
+	if b.meta, err = metadata.Open(b.metadataOptions()); err != nil {
+		return err
+	}
+	if err := b.store.Load(ctx); err != nil {
+		return err
+	}
+	b.partitions = partition.New(partition.Options{Store: b.store, Logger: b.log})
+	if err := b.adoptLogs(); err != nil {
+		return err
+	}
+	return b.serve()
+}
+
+func (b *Broker) storeOptions() logstore.Options {
+	return logstore.Options{
+		FS: b.fs, Logger: b.log, Dirs: b.config.LogDirs(), NodeID: b.config.NodeID(),
+		RecoveryThreads:    b.config.Int("num.recovery.threads.per.data.dir"),
+		ConfigFor:          b.topicConfig,
+		InitialTaskDelayMs: b.config.Long("log.initial.task.delay.ms"),
+		DeleteDelayMs:      b.config.Long("log.segment.delete.delay.ms"),
+	}
+}
+
+func (b *Broker) metadataOptions() metadata.Options {
+	o := metadata.Options{
+		FS: b.fs, Logger: b.log, Dir: filepath.Join(b.config.MetadataLogDir(), metadata.DirName),
+		NodeID: b.config.NodeID(), ClusterID: b.store.ClusterID(),
+		Endpoints:           b.endpoints(),
+		ControllerEndpoints: b.controllerEndpoints(),
+		CleanBrokerEpoch:    -1,
+		MinISR:              b.config.String("min.insync.replicas"),
+		OnChange:            b.onChange,
+	}
+	for i, d := range b.store.Dirs() {
+		o.DirectoryIDs = append(o.DirectoryIDs, d.DirectoryID)
+		if d.Clean && (i == 0 || d.BrokerEpoch > o.CleanBrokerEpoch) {
+			o.CleanBrokerEpoch = d.BrokerEpoch
+		}
+	}
+	return o
+}
+
+// serve starts the listeners and the background work.
+func (b *Broker) serve() error {
+	api, versions, err := b.newAPI()
+	if err != nil {
+		return err
+	}
+	b.server = server.New(server.Options{
+		Logger: b.log, Handler: api, Versions: versions,
+		MaxRequestBytes:     b.config.Int("socket.request.max.bytes"),
+		MaxConnections:      b.config.Int("max.connections"),
+		MaxConnectionsPerIP: b.config.Int("max.connections.per.ip"),
+		IdleTimeout:         b.millis("connections.max.idle.ms"),
+		SendBufferBytes:     b.config.Int("socket.send.buffer.bytes"),
+		ReceiveBufferBytes:  b.config.Int("socket.receive.buffer.bytes"),
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	b.cancel = cancel
+	b.background(func() { b.runTasks(ctx, b.tasks(time.Now())) })
+	b.background(func() {
+		if err := b.store.RunDeletions(ctx); err != nil && ctx.Err() == nil {
+			b.log.Error("Removing deleted partitions: "+err.Error(), "logger", "kafka.log.LogManager")
+		}
+	})
+	for _, l := range b.listeners {
+		b.background(func() {
+			if err := b.server.Serve(server.Listener{Name: l.config.Name, Listener: l.socket}); !errors.Is(err, server.ErrClosed) {
+				b.log.Error(fmt.Sprintf("Listener %s on %s: %v", l.config.Name, l.socket.Addr(), err), "logger", "kafka.network.SocketServer")
+			}
+		})
+	}
+	return nil
+}
+
+func (b *Broker) background(work func()) {
+	b.working.Go(work)
+}
+
+func (b *Broker) newAPI() (*handlers.API, *protocol.Versions, error) {
+	versions, err := protocol.NewVersions(handlers.Keys()...)
+	if err != nil {
+		return nil, nil, err
+	}
+	return handlers.New(handlers.Options{
+		Metadata: b.meta, Partitions: b.partitions, Store: b.store, Config: b.config, Layers: b.layers,
+		Versions: versions, Logger: b.log, AdvertisedFor: b.advertised,
+	}), versions, nil
+}
+
+// layers gives the settings in force.
+func (b *Broker) layers() config.Layers { return layersOf(b.config, b.meta.Image()) }
+
+func nodeName(id int32) string { return strconv.Itoa(int(id)) }
+
+// Addr is the address of a listener, nil when there is none of that name. With "" it is the first one's.
+func (b *Broker) Addr(listener string) net.Addr {
+	for _, l := range b.listeners {
+		if listener == "" || l.config.Name == listener {
+			return l.socket.Addr()
+		}
+	}
+	return nil
+}
+
+// Close stops cleanly, as SIGTERM stops Kafka: requests finish, high watermarks are written, the metadata log says that
+// this broker went away, logs are flushed and marked clean. It may be called again and returns the same error.
+func (b *Broker) Close(ctx context.Context) error {
+	b.closing.Do(func() { b.closed = b.close(ctx) })
+	return b.closed
+}
+
+func (b *Broker) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stopGrace)
+	defer cancel()
+	b.server.Shutdown(ctx) // a client that is cut off after the grace asks again elsewhere
+	b.cancel()
+	b.working.Wait()
+	epoch := b.meta.BrokerEpoch()
+	err := b.partitions.CheckpointHighWatermarks()
+	err = errors.Join(err, b.meta.Close())
+	return errors.Join(err, b.store.Close(logstore.CleanStop{BrokerEpoch: epoch}))
+}
+
+// Abort lets go of everything at once and writes nothing more, as if the process had been killed.
+func (b *Broker) Abort() {
+	b.closing.Do(func() {
+		b.cancel()
+		b.server.Close()
+		b.working.Wait()
+		b.abandon()
+	})
+}
+
+// abandon releases what a start that failed, or an aborted broker, still holds.
+func (b *Broker) abandon() {
+	for _, l := range b.listeners {
+		l.socket.Close()
+	}
+	if b.meta != nil {
+		b.meta.Abort() // nothing more is written, so nothing can be lost
+	}
+	if b.store != nil {
+		b.store.Abort()
+	}
+}

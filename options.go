@@ -1,0 +1,29 @@
+package minibroker
+
+import (
+	"log/slog"
+
+	"minibroker/config"
+	"minibroker/internal/vfs"
+)
+
+// Options says what a Broker is made of.
+type Options struct {
+	// Config is the static configuration (server.properties and overrides); required.
+	Config *config.Broker
+	// Logger receives the broker's log lines, in Kafka's words; nil discards them. The attribute "logger" names Kafka's
+	// class that would have written the line.
+	Logger *slog.Logger
+	// FS is where the data directories are; nil is the operating system's.
+	FS vfs.FS
+}
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.FS == nil {
+		o.FS = vfs.OS()
+	}
+	return o
+}
