@@ -30,9 +30,9 @@ func Parse(props []Property) (*Broker, []Notice, error) {
 	for _, p := range props {
 		b.given[p.Key] = p
 	}
-	asGiven := len(b.given)
-	if p, ok := b.given["broker.id"]; ok {
-		b.standIn("node.id", p)
+	oldID, hasOldID := b.given["broker.id"]
+	if hasOldID {
+		b.standIn("node.id", oldID)
 	} else if p, ok := b.given["node.id"]; ok {
 		b.standIn("broker.id", p)
 	}
@@ -51,7 +51,7 @@ func Parse(props []Property) (*Broker, []Notice, error) {
 	if err := b.checkServed(); err != nil {
 		return nil, nil, b.locate(err)
 	}
-	notices := b.notices(asGiven != len(b.given) && b.Explicit("broker.id"))
+	notices := b.notices(hasOldID)
 	for _, name := range onlyOne {
 		b.values[name] = int64(1)
 	}

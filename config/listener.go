@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"net/netip"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ type Listener struct {
 	Host           string // "" binds all interfaces
 	Port           int    // 0 takes any free one
 	Protocol       string // PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL
-	AdvertisedHost string // "" when none is given: clients are told this machine's name
+	AdvertisedHost string // this machine's name where none is given
 	AdvertisedPort int    // 0 is the port that was bound
 	Advertised     bool   // clients are told of this listener
 	IsController   bool   // belongs to the controller: checked, but nothing is bound
@@ -49,11 +50,26 @@ func listenersOf(b *Broker) ([]Listener, *Error) {
 	for _, e := range bound {
 		l := Listener{Name: e.name, Host: e.host, Port: e.port, Protocol: protocols[e.name], IsController: slices.Contains(controllers, e.name)}
 		if i := slices.IndexFunc(told, func(t endpoint) bool { return t.name == e.name }); i >= 0 {
-			l.Advertised, l.AdvertisedHost, l.AdvertisedPort = true, told[i].host, told[i].port
+			l.Advertised, l.AdvertisedHost, l.AdvertisedPort = true, hostOrOwn(told[i].host), told[i].port
+		}
+		if l.IsController && !l.Advertised { // as Kafka registers them
+			l.Advertised, l.AdvertisedHost, l.AdvertisedPort = true, hostOrOwn(e.host), e.port
 		}
 		listeners = append(listeners, l)
 	}
 	return listeners, checkAdvertised(b, bound, told, controllers)
+}
+
+// hostOrOwn is the host, or the name of this machine where it stands for all interfaces.
+func hostOrOwn(host string) string {
+	if host != "" && host != "0.0.0.0" {
+		return host
+	}
+	own, err := os.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return own
 }
 
 // checkAdvertised holds the addresses that clients are told against the ones that are bound.

@@ -1,4 +1,43 @@
-// Command minibroker starts a single-node broker that speaks Kafka's protocol.
+// Command minibroker runs a broker that speaks Kafka's wire protocol and keeps Kafka's files. See minibroker --help.
 package main
 
-func main() {}
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Exit codes.
+const (
+	exitOK      = 0
+	exitRuntime = 1 // the broker could not start, or did not end well
+	exitUsage   = 2 // the command line is wrong
+)
+
+// usageError is a mistake on the command line.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func main() {
+	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// execute runs the command line and gives the exit code.
+func execute(args []string, stdout, stderr io.Writer) int {
+	cmd := newCommand(stdout, stderr)
+	cmd.SetArgs(args)
+	err := cmd.Execute()
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &usage):
+		fmt.Fprintf(stderr, "minibroker: %v\nSee 'minibroker --help'.\n", err)
+		return exitUsage
+	}
+	fmt.Fprintf(stderr, "minibroker: %v\n", err)
+	return exitRuntime
+}
