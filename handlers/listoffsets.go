@@ -13,7 +13,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"minibroker/logstore"
 	"minibroker/metadata"
 	"minibroker/partition"
 	"minibroker/protocol"
@@ -110,7 +109,7 @@ func (a *API) listOffset(body *kmsg.ListOffsetsRequest, topic *metadata.Topic, a
 		return noOffset(ask.Partition, codeNone)
 	}
 	out := noOffset(ask.Partition, codeNone)
-	out.Timestamp, out.Offset, out.LeaderEpoch = found.Timestamp, found.Offset, found.LeaderEpoch
+	out.Timestamp, out.Offset, out.LeaderEpoch = found.timestamp, found.offset, found.epoch
 	return out
 }
 
@@ -127,20 +126,27 @@ func readableEnd(p *partition.Partition, body *kmsg.ListOffsetsRequest) int64 {
 	}
 }
 
+// foundOffset is a place in a log with the timestamp and leader epoch that go
+// with it, -1 where there is none.
+type foundOffset struct {
+	offset, timestamp int64
+	epoch             int32
+}
+
 // findOffset looks a time up; ok is false when there is nothing to tell.
-func findOffset(p *partition.Partition, timestamp, end int64) (found logstore.TimestampOffset, ok bool, err error) {
+func findOffset(p *partition.Partition, timestamp, end int64) (found foundOffset, ok bool, err error) {
 	switch timestamp {
 	case timeLatest:
-		return logstore.TimestampOffset{Offset: end, Timestamp: -1, LeaderEpoch: p.LeaderEpoch()}, true, nil
+		return foundOffset{offset: end, timestamp: -1, epoch: p.LeaderEpoch()}, true, nil
 	case timeEarliest, timeEarliestLocal:
 		start := p.LogStartOffset()
-		return logstore.TimestampOffset{Offset: start, Timestamp: -1, LeaderEpoch: p.EpochAt(start)}, true, nil
+		return foundOffset{offset: start, timestamp: -1, epoch: p.EpochAt(start)}, true, nil
 	case timeLatestTiered, timeEarliestPending:
 		return found, false, nil
 	case timeMax:
-		found.Offset, found.Timestamp, found.LeaderEpoch, ok, err = p.Log().MaxTimestampOffset()
+		found.offset, found.timestamp, found.epoch, ok, err = p.Log().MaxTimestampOffset()
 	default:
-		found.Offset, found.Timestamp, found.LeaderEpoch, ok, err = p.Log().OffsetForTimestamp(timestamp, end)
+		found.offset, found.timestamp, found.epoch, ok, err = p.Log().OffsetForTimestamp(timestamp, end)
 	}
-	return found, ok && found.Offset < end, err
+	return found, ok && found.offset < end, err
 }

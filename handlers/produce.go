@@ -11,7 +11,7 @@ package handlers
 // Deviations: null records are answered like empty ones with INVALID_RECORD;
 // Kafka never answers such a request nor closes the connection. Transactional
 // batches need a transaction coordinator, which does not exist yet: see
-// verifyTransaction.
+// noTransaction.
 
 import (
 	"context"
@@ -139,11 +139,14 @@ func (c *produceCall) gather(body *kmsg.ProduceRequest) {
 func checkProduce(body *kmsg.ProduceRequest) (code int16, message string) {
 	for i := range body.Topics {
 		for j := range body.Topics[i].Partitions {
-			header, whole, problem := firstBatch(body.Topics[i].Partitions[j].Records)
-			if problem != "" {
-				return codeCorruptMessage, problem
+			batch, err := record.CheckRequest(body.Topics[i].Partitions[j].Records)
+			if err != nil {
+				if invalid := asInvalid(err); invalid.Scope == record.ScopeRequest {
+					return errorCode(err), invalid.Message
+				}
+				continue
 			}
-			if whole && header.magic == 2 && header.transactional {
+			if batch.IsTransactional() {
 				if body.TransactionID == nil {
 					return codeTransactionalIDAuthorizationFailed, ""
 				}
@@ -178,16 +181,20 @@ func (c *produceCall) resolve(image *metadata.Image, version int16) {
 
 // produceEntry appends one partition's record set, checked in Kafka's order.
 func (a *API) produceEntry(req *protocol.Request, body *kmsg.ProduceRequest, topic *metadata.Topic, e *produceEntry) {
-	header, code := checkOneBatch(req.Version, e.records)
-	if code != codeNone {
-		e.fail(code, "")
+	batch, err := record.CheckRequest(e.records)
+	switch {
+	case err != nil:
+		e.fail(errorCode(err), "")
+		return
+	case req.Version < 7 && batch.Codec() == record.Zstd:
+		e.fail(codeUnsupportedCompressionType, "")
 		return
 	}
-	if header.transactional && header.producerID >= 0 {
-		if code, message := verifyTransaction(req.Version); code != codeNone {
-			e.fail(code, message)
-			return
-		}
+	tp := logstore.TopicPartition{Topic: topic.Name, Partition: e.partition}
+	p, unserved := a.partitions.Get(tp)
+	if unserved == nil && outsideTransaction(p, batch) {
+		e.fail(noTransaction(req.Version))
+		return
 	}
 	if body.Acks < -1 || body.Acks > 1 {
 		e.fail(codeInvalidRequiredAcks, "")
@@ -197,8 +204,7 @@ func (a *API) produceEntry(req *protocol.Request, body *kmsg.ProduceRequest, top
 		e.fail(codeInvalidTopicException, "")
 		return
 	}
-	p, err := a.partitions.Get(logstore.TopicPartition{Topic: topic.Name, Partition: e.partition})
-	if err != nil {
+	if unserved != nil {
 		// The metadata have it and this broker does not serve it: it is being
 		// made or its directory failed.
 		leader := &topic.Partitions[e.partition]
@@ -221,12 +227,19 @@ func (a *API) produceEntry(req *protocol.Request, body *kmsg.ProduceRequest, top
 // internal topics; no other client may.
 const adminClientID = "__admin_client"
 
-// verifyTransaction answers a batch that claims to be part of a transaction.
-// There is no transaction coordinator, hence no transaction that the partition
-// could have been added to; up to version 11 that is the whole answer. From
+// outsideTransaction reports whether a batch says that it is part of a
+// transaction and the partition has none of that producer.
+func outsideTransaction(p *partition.Partition, batch record.Batch) bool {
+	return batch.IsTransactional() && batch.ProducerID() >= 0 &&
+		!p.Log().HasOpenTransaction(batch.ProducerID(), batch.ProducerEpoch())
+}
+
+// noTransaction answers a batch that claims to be part of a transaction which
+// the partition knows nothing of. There is no transaction coordinator that it
+// could have been added by; up to version 11 that is the whole answer. From
 // version 12 on a producer does not add partitions, the broker asks the
 // coordinator to, which is not available.
-func verifyTransaction(version int16) (code int16, message string) {
+func noTransaction(version int16) (code int16, message string) {
 	switch {
 	case version >= 12:
 		return codeNotEnoughReplicas, "Unable to verify the partition has been added to the transaction. Underlying error: COORDINATOR_NOT_AVAILABLE"
@@ -249,8 +262,7 @@ func (e *produceEntry) fail(code int16, message string) {
 // unless the batch did not get as far as the log.
 func (e *produceEntry) refuse(err error, p *partition.Partition) {
 	e.code = errorCode(err)
-	var invalid *record.ValidationError
-	if errors.As(err, &invalid) {
+	if invalid := asInvalid(err); invalid != nil {
 		if invalid.Scope == record.ScopeLog {
 			e.logStartOffset = p.LogStartOffset()
 		}
@@ -262,6 +274,15 @@ func (e *produceEntry) refuse(err error, p *partition.Partition) {
 	default:
 		e.logStartOffset = p.LogStartOffset()
 	}
+}
+
+// asInvalid finds what is wrong with the batch, nil when that is not what failed.
+func asInvalid(err error) *record.ValidationError {
+	var invalid *record.ValidationError
+	if errors.As(err, &invalid) {
+		return invalid
+	}
+	return nil
 }
 
 // explain copies what is wrong with the batch and its records, if Kafka says it.
@@ -279,8 +300,7 @@ func (e *produceEntry) explain(invalid *record.ValidationError) {
 
 // logged reports whether a failure is the broker's own and belongs into its log.
 func (e *produceEntry) logged(err error) bool {
-	var invalid *record.ValidationError
-	return e.code == codeKafkaStorageError || e.code == codeUnknownServerError && !errors.As(err, &invalid)
+	return e.code == codeKafkaStorageError || e.code == codeUnknownServerError && asInvalid(err) == nil
 }
 
 // silent ends a request with acks=0. The client gets no answer, so that the

@@ -50,7 +50,7 @@ func newBatch(t testing.TB, o record.BuilderOptions, values ...string) record.Ba
 	o.LeaderEpoch = -1
 	b := record.NewBuilder(o)
 	for _, v := range values {
-		if err := b.Append(record.Record{Timestamp: 1_700_000_000_000, Value: []byte(v)}); err != nil {
+		if err := b.Append(record.Record{Timestamp: 1000, Value: []byte(v)}); err != nil {
 			t.Fatal(err)
 		}
 	}
