@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"strings"
 	"sync"
@@ -114,6 +115,14 @@ func TestConnectionsPerIP(t *testing.T) {
 		t.Errorf("log: %s", f.log)
 	}
 	one.works()
+}
+
+func TestKafkasLargestLimitIsNone(t *testing.T) {
+	f := start(t, Options{Handler: listing(nil), MaxConnections: math.MaxInt32, MaxConnectionsPerIP: math.MaxInt32})
+	f.dial(t).works()
+	if f.quotas.slots != nil || f.quotas.open != nil {
+		t.Error("connections are counted against no limit")
+	}
 }
 
 func TestMaxConnectionsWaits(t *testing.T) {

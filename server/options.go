@@ -2,6 +2,7 @@ package server
 
 import (
 	"log/slog"
+	"math"
 	"time"
 
 	"minibroker/protocol"
@@ -45,6 +46,13 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxRequestBytes <= 0 {
 		o.MaxRequestBytes = defaultMaxRequestBytes
+	}
+	// Kafka's defaults for "no limit": nothing needs to be counted then.
+	if o.MaxConnections >= math.MaxInt32 {
+		o.MaxConnections = 0
+	}
+	if o.MaxConnectionsPerIP >= math.MaxInt32 {
+		o.MaxConnectionsPerIP = 0
 	}
 	return o
 }
