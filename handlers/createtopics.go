@@ -316,6 +316,9 @@ func (a *API) acceptTopic(plan metadata.NewTopic) kmsg.CreateTopicsResponseTopic
 		c := kmsg.NewCreateTopicsResponseTopicConfig()
 		c.Name, c.Value, c.ReadOnly = e.Name, e.Value, e.ReadOnly
 		c.Source, c.IsSensitive = int8(e.Source), e.Sensitive
+		if given, ok := plan.Configs[e.Name]; ok && !e.Sensitive {
+			c.Value = &given // as it was given: "delete,delete" stays that
+		}
 		answer.Configs = append(answer.Configs, c)
 	}
 	return answer

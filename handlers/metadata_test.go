@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -103,19 +104,26 @@ func TestMetadataCreatesTopics(t *testing.T) {
 	a.create("taken.name", 1)
 	request := metadataRequest(named("new"), named("taken_name"), named("bad name"), named(offsetsTopic))
 	request.AllowAutoTopicCreation = true
-	want := []int16{3, 3, 17, 3}
-	for i, topic := range ask[*kmsg.MetadataResponse](a, 9, request).Topics {
-		if topic.ErrorCode != want[i] {
-			t.Errorf("first answer, %s: code %d, want %d", *topic.Topic, topic.ErrorCode, want[i])
-		}
+	type seen struct {
+		code       int16
+		partitions int
+		internal   bool
 	}
-	want = []int16{0, 3, 17, 0}
-	partitions := []int{3, 0, 0, 50}
-	request.AllowAutoTopicCreation = false
-	for i, topic := range ask[*kmsg.MetadataResponse](a, 9, request).Topics {
-		if topic.ErrorCode != want[i] || len(topic.Partitions) != partitions[i] || topic.IsInternal != (i == 3) {
-			t.Errorf("second answer: %+v", topic)
+	look := func() map[string]seen {
+		topics := map[string]seen{}
+		for _, t := range ask[*kmsg.MetadataResponse](a, 9, request).Topics {
+			topics[*t.Topic] = seen{t.ErrorCode, len(t.Partitions), t.IsInternal}
 		}
+		return topics
+	}
+	want := map[string]seen{"new": {3, 0, false}, "taken_name": {3, 0, false}, "bad name": {17, 0, false}, offsetsTopic: {3, 0, true}}
+	if got := look(); !maps.Equal(got, want) {
+		t.Errorf("first answer %v, want %v", got, want)
+	}
+	request.AllowAutoTopicCreation = false
+	want["new"], want[offsetsTopic] = seen{0, 3, false}, seen{0, 50, true}
+	if got := look(); !maps.Equal(got, want) {
+		t.Errorf("second answer %v, want %v", got, want)
 	}
 }
 
