@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -93,7 +94,7 @@ func (d *Dir) readTop(nodeID int32, logger *slog.Logger) (MetaProperties, error)
 // that is no number counts as an empty file, as in Kafka; all else that is
 // wrong is an error.
 func (d *Dir) readCheckpoint(name string, into *map[TopicPartition]int64, logger *slog.Logger) error {
-	if err := createCheckpoint(d.fsys, d.file(name)); err != nil || into == nil {
+	if err := touch(d.fsys, d.file(name)); err != nil || into == nil {
 		return err
 	}
 	var err error
@@ -103,6 +104,15 @@ func (d *Dir) readCheckpoint(name string, into *map[TopicPartition]int64, logger
 		*into, err = make(map[TopicPartition]int64), nil
 	}
 	return err
+}
+
+// touch makes an empty file unless there is one.
+func touch(fsys vfs.FS, path string) error {
+	file, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	return file.Close()
 }
 
 func (d *Dir) file(name string) string { return filepath.Join(d.Path, name) }

@@ -292,7 +292,9 @@ func (d *loader) state(end int64) error {
 	if err := l.epochs.truncateFromEnd(end); err != nil {
 		return err
 	}
-	if err := l.epochs.truncateFromStart(start); err != nil {
+	// Like Kafka by the checkpointed start: the epochs of a first segment that
+	// was lost stay.
+	if err := l.epochs.truncateFromStart(d.o.LogStartOffset); err != nil {
 		return err
 	}
 	bases := make([]int64, len(d.segments))

@@ -223,6 +223,9 @@ func (s *Store) Delete(tp TopicPartition) error {
 	if err != nil {
 		return fmt.Errorf("delete log %s: %w", tp, err)
 	}
+	if err := p.dir.dropFromCleaner(tp); err != nil {
+		return fmt.Errorf("delete log %s: %w", tp, err)
+	}
 	s.env.logger.Info("Log for partition " + tp.String() + " is renamed to " + p.log.Dir() + " and is scheduled for deletion")
 	s.scheduleDelete(p.log.Dir())
 	return nil
@@ -252,8 +255,7 @@ func (s *Store) setAside(tp TopicPartition, suffix string) (placed, error) {
 	if err := p.log.rename(p.dir.file(setAsideDirName(tp, suffix))); err != nil {
 		return p, fmt.Errorf("%w: %w", ErrStorage, err)
 	}
-	err = errors.Join(p.dir.dropFromCleaner(tp), s.checkpointRecoveryPoints(p.dir), s.checkpointLogStarts(p.dir))
-	return p, err
+	return p, errors.Join(s.checkpointRecoveryPoints(p.dir), s.checkpointLogStarts(p.dir))
 }
 
 func (s *Store) scheduleDelete(path string) {

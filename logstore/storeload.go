@@ -78,8 +78,7 @@ func (s *Store) partitionDirs(d *Dir) ([]dirName, error) {
 		}
 		name, err := parseDirName(e.Name())
 		if err != nil {
-			return nil, fmt.Errorf("%s is no partition directory (<topic>-<number>): move it out of the data directory: %w",
-				filepath.Join(d.Path, e.Name()), err)
+			return nil, fmt.Errorf("%s: %w", d.Path, err)
 		}
 		switch name.suffix {
 		case deleteDirSuffix:
