@@ -26,17 +26,25 @@ import (
 // ask for, as Kafka's controller does.
 const maxPartitionsPerRequest = 10_000
 
+// maxRecordsPerRequest bounds what one request may write to the metadata log,
+// for the same reason: it is written at once.
+const maxRecordsPerRequest = 10_000
+
 func (a *API) createTopics(_ context.Context, _ *protocol.Request, body *kmsg.CreateTopicsRequest) (kmsg.Response, error) {
 	answer := kmsg.NewPtrCreateTopicsResponse()
 	answer.Version = body.Version
 	topics, duplicates := distinctTopics(body.Topics)
-	if err := a.checkCreateTopics(body.TimeoutMillis, topics); err != nil {
+	err := a.checkCreateTopics(body.TimeoutMillis, topics)
+	if err == nil {
+		answer.Topics, err = a.createAll(topics, body.ValidateOnly)
+	}
+	if err != nil {
+		answer.Topics = nil
 		for i := range body.Topics {
 			answer.Topics = append(answer.Topics, refuseTopic(body.Topics[i].Topic, err))
 		}
 		return answer, nil
 	}
-	answer.Topics = a.createAll(topics, body.ValidateOnly)
 	for _, name := range duplicates {
 		answer.Topics = append(answer.Topics, refuseTopic(name, &apiError{codeInvalidRequest, "Duplicate topic name."}))
 	}
@@ -62,30 +70,40 @@ func distinctTopics(all []kmsg.CreateTopicsRequestTopic) (once []*kmsg.CreateTop
 }
 
 // createAll plans every topic, creates those that passed unless nothing but a
-// check was asked for, and answers for each.
-func (a *API) createAll(topics []*kmsg.CreateTopicsRequestTopic, validateOnly bool) []kmsg.CreateTopicsResponseTopic {
+// check was asked for, and answers for each. An error refuses the request.
+func (a *API) createAll(topics []*kmsg.CreateTopicsRequestTopic, validateOnly bool) ([]kmsg.CreateTopicsResponseTopic, error) {
 	image := a.meta.Image()
 	answers := make([]kmsg.CreateTopicsResponseTopic, len(topics))
 	var plans []metadata.NewTopic
 	var planned []int // index in answers of each plan
+	records := 0
 	for i, t := range topics {
 		plan, err := a.planTopic(image, t)
 		if err != nil {
 			answers[i] = refuseTopic(t.Topic, err)
 			continue
 		}
+		if records += recordsOf(plan); records > maxRecordsPerRequest {
+			return nil, changeError(metadata.ErrTooManyRecords)
+		}
 		answers[i] = a.acceptTopic(plan)
 		plans, planned = append(plans, plan), append(planned, i)
 	}
 	if validateOnly {
-		return answers
+		return answers, nil
 	}
 	for n, err := range a.createPlanned(plans) {
 		if err != nil {
 			answers[planned[n]] = refuseTopic(plans[n].Name, changeError(err))
 		}
 	}
-	return answers
+	return answers, nil
+}
+
+// recordsOf is the number of records in the metadata log that a topic takes:
+// one for itself, one for each setting and one for each partition.
+func recordsOf(plan metadata.NewTopic) int {
+	return 1 + len(plan.Configs) + max(plan.Partitions, len(plan.Assignments))
 }
 
 // createPlanned creates topics in one change and returns an error for each, nil

@@ -42,6 +42,7 @@ func TestCreateTopicsRefusals(t *testing.T) {
 		{wishedTopic("x", 0, 3), "37 Number of partitions was set to an invalid non-positive value."},
 		{wishedTopic("x", -2, -2), "38 Replication factor must be larger than 0, or -1 to use the default value."},
 		{wishedTopic("x", 10001, 1), "44 Excessively large number of partitions per request."},
+		{wishedTopic("x", 10000, 1), "44 Unable to perform excessively large batch operation."},
 		{wishedTopic("x", 1, 3), "38 Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached " +
 			"because only 1 broker(s) are registered or some brokers have all their log directories cordoned."},
 		{wishedTopic("x", 0, 1, "retention.ms", "abc"), "40 Invalid value abc for configuration retention.ms: Not a number of type LONG"},
