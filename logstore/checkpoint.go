@@ -1,10 +1,13 @@
 package logstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,10 +82,6 @@ func appendCheckpointHead(b []byte, entries int) []byte {
 	return append(b, '\n')
 }
 
-// checkpointOrder is how the lines of an offset checkpoint are ordered: as
-// they come out of the kind of hash map Kafka keeps them in.
-type checkpointOrder func(map[TopicPartition]int64) []TopicPartition
-
 // ReadOffsetCheckpoint reads a file of lines "topic partition offset". A
 // missing or empty file has no entries. What is wrong in it is told by a
 // *CorruptError; one that wraps ErrNotANumber is a line that Kafka forgives, as
@@ -118,19 +117,47 @@ func parseOffsetCheckpoint(path string, data []byte) (map[TopicPartition]int64, 
 	return m, nil
 }
 
-// WriteOffsetCheckpoint replaces the file. The lines come in the order that
-// Kafka writes the file of this name in.
-func WriteOffsetCheckpoint(fsys vfs.FS, path string, offsets map[TopicPartition]int64) error {
-	order := javaHashOrder
-	if strings.HasSuffix(path, replicationCheckpoint) {
-		order = scalaHashOrder
-	}
-	return vfs.WriteFileAtomic(fsys, path, formatOffsetCheckpoint(offsets, order), 0o644)
+// CheckpointEntry is one line of an offset checkpoint.
+type CheckpointEntry struct {
+	TopicPartition
+	Offset int64
 }
 
-func formatOffsetCheckpoint(offsets map[TopicPartition]int64, order checkpointOrder) []byte {
-	b := appendCheckpointHead(nil, len(offsets))
-	for _, tp := range order(offsets) {
+// WriteOffsetCheckpoint replaces the file. The lines come in the order that
+// Kafka writes the file of this name in, if its partitions came into being in
+// the order of topic and partition.
+func WriteOffsetCheckpoint(fsys vfs.FS, path string, offsets map[TopicPartition]int64) error {
+	entries := make([]CheckpointEntry, 0, len(offsets))
+	for tp, offset := range offsets {
+		entries = append(entries, CheckpointEntry{tp, offset})
+	}
+	slices.SortFunc(entries, func(a, b CheckpointEntry) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+	})
+	return WriteCheckpointEntries(fsys, path, entries)
+}
+
+// WriteCheckpointEntries replaces the file. The lines come in the order that
+// Kafka writes the file of this name in, if its partitions came into being in
+// the order of entries: it keeps them in hash maps, and the order decides
+// between those that share a slot.
+func WriteCheckpointEntries(fsys vfs.FS, path string, entries []CheckpointEntry) error {
+	order := javaHashOrder
+	if filepath.Base(path) == replicationCheckpoint {
+		order = scalaHashOrder
+	}
+	return vfs.WriteFileAtomic(fsys, path, formatOffsetCheckpoint(entries, order), 0o644)
+}
+
+func formatOffsetCheckpoint(entries []CheckpointEntry, order func([]TopicPartition) []TopicPartition) []byte {
+	keys := make([]TopicPartition, len(entries))
+	offsets := make(map[TopicPartition]int64, len(entries))
+	for i, e := range entries {
+		keys[i] = e.TopicPartition
+		offsets[e.TopicPartition] = e.Offset
+	}
+	b := appendCheckpointHead(nil, len(entries))
+	for _, tp := range order(keys) {
 		b = append(b, tp.Topic...)
 		b = append(b, ' ')
 		b = strconv.AppendInt(b, int64(tp.Partition), 10)

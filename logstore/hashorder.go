@@ -47,29 +47,60 @@ func javaTableSize(n int) int {
 	return size
 }
 
-// sourceOrder is the order in which Kafka comes across its partitions: that of
-// a ConcurrentHashMap, whose table doubles when three quarters are used. Those
-// that share a slot are sorted here; with Kafka they come by their history.
-func sourceOrder(offsets map[TopicPartition]int64) []TopicPartition {
-	keys := make([]TopicPartition, 0, len(offsets))
-	for tp := range offsets {
-		keys = append(keys, tp)
+// concurrentOrder is the order of a java.util.concurrent.ConcurrentHashMap
+// that was filled with keys: by slot, within a slot by insertion as far as the
+// doublings of the table leave it alone. Kafka comes across its partitions in
+// this order.
+func concurrentOrder(keys []TopicPartition) []TopicPartition {
+	slots := make([][]TopicPartition, 16)
+	for i, tp := range keys {
+		at := javaBucket(tp.javaHash(), len(slots))
+		slots[at] = append(slots[at], tp)
+		for i+1 >= len(slots)/4*3 {
+			slots = doubleConcurrent(slots)
+		}
 	}
-	size := 16
-	for len(keys) >= size/4*3 {
-		size *= 2
-	}
-	slices.SortFunc(keys, func(a, b TopicPartition) int {
-		return cmp.Or(
-			cmp.Compare(javaBucket(a.javaHash(), size), javaBucket(b.javaHash(), size)),
-			cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
-	})
-	return keys
+	return slices.Concat(slots...)
 }
 
-// javaHashOrder is the order of a java.util.HashMap filled from the source.
-func javaHashOrder(offsets map[TopicPartition]int64) []TopicPartition {
-	keys := sourceOrder(offsets)
+// doubleConcurrent splits each slot in two as a ConcurrentHashMap does: the
+// keys at the end of a slot that go the same way keep their order, those before
+// them are put in front of it one by one.
+func doubleConcurrent(slots [][]TopicPartition) [][]TopicPartition {
+	n := len(slots)
+	grown := make([][]TopicPartition, 2*n)
+	for at, keys := range slots {
+		if len(keys) == 0 {
+			continue
+		}
+		run := len(keys) - 1
+		into := javaBucket(keys[run].javaHash(), 2*n)
+		for run > 0 && javaBucket(keys[run-1].javaHash(), 2*n) == into {
+			run--
+		}
+		slices.Reverse(keys[:run])
+		grown[into] = append(frontOf(keys[:run], into, 2*n), keys[run:]...)
+		other := at + at + n - into
+		grown[other] = frontOf(keys[:run], other, 2*n)
+	}
+	return grown
+}
+
+// frontOf picks the keys of a slot.
+func frontOf(keys []TopicPartition, slot, size int) []TopicPartition {
+	var front []TopicPartition
+	for _, tp := range keys {
+		if javaBucket(tp.javaHash(), size) == slot {
+			front = append(front, tp)
+		}
+	}
+	return front
+}
+
+// javaHashOrder is the order of a java.util.HashMap filled from a
+// ConcurrentHashMap to which keys came in the order given.
+func javaHashOrder(keys []TopicPartition) []TopicPartition {
+	keys = concurrentOrder(keys)
 	size := javaTableSize(len(keys))
 	slices.SortStableFunc(keys, func(a, b TopicPartition) int {
 		return cmp.Compare(javaBucket(a.javaHash(), size), javaBucket(b.javaHash(), size))
@@ -78,10 +109,10 @@ func javaHashOrder(offsets map[TopicPartition]int64) []TopicPartition {
 }
 
 // scalaHashOrder is the order of a scala.collection.mutable.AnyRefMap filled
-// from the source.
-func scalaHashOrder(offsets map[TopicPartition]int64) []TopicPartition {
+// likewise.
+func scalaHashOrder(keys []TopicPartition) []TopicPartition {
 	t := newScalaTable(16)
-	for i, tp := range sourceOrder(offsets) {
+	for i, tp := range concurrentOrder(keys) {
 		t.put(tp)
 		if n := len(t.slots); i+1 > (n-1)/2 {
 			grown := newScalaTable(2 * n)
@@ -93,13 +124,13 @@ func scalaHashOrder(offsets map[TopicPartition]int64) []TopicPartition {
 			t = grown
 		}
 	}
-	keys := make([]TopicPartition, 0, len(offsets))
+	ordered := make([]TopicPartition, 0, len(keys))
 	for _, tp := range t.slots {
 		if tp != nil {
-			keys = append(keys, *tp)
+			ordered = append(ordered, *tp)
 		}
 	}
-	return keys
+	return ordered
 }
 
 // scalaTable is an AnyRefMap's table: open addressing, at least half empty.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"minibroker/internal/vfs"
 )
@@ -29,11 +30,14 @@ type indexFile struct {
 	fsys      vfs.FS
 	entrySize int
 	fullSize  int64 // of an active index, a multiple of entrySize
+	path      string
+	dirty     atomic.Bool // written to since the last sync
+	scratch   [16]byte    // the appender's, an entry on its way to the file
 
 	mu     sync.RWMutex
-	path   string
 	file   vfs.File // open from ensure to trim, nil otherwise
-	known  bool     // size and count are
+	known  bool     // the fields below say what is on disk
+	exists bool
 	closed bool
 	size   int64  // of the file; 0 when there is none
 	count  int    // entries
@@ -41,8 +45,9 @@ type indexFile struct {
 	from   int    // slot of the first entry in tail
 }
 
-func newIndexFile(fsys vfs.FS, path string, entrySize, maxBytes int) indexFile {
-	return indexFile{fsys: fsys, path: path, entrySize: entrySize, fullSize: int64(maxBytes - maxBytes%entrySize)}
+func (x *indexFile) init(fsys vfs.FS, path string, entrySize, maxBytes int) {
+	x.fsys, x.path, x.entrySize = fsys, path, entrySize
+	x.fullSize = int64(maxBytes - maxBytes%entrySize)
 }
 
 // learnLocked finds out size and count without creating anything.
@@ -60,7 +65,7 @@ func (x *indexFile) learnLocked() error {
 	case err != nil:
 		return err
 	default:
-		x.size = info.Size()
+		x.size, x.exists = info.Size(), true
 	}
 	x.count = int(x.size / int64(x.entrySize))
 	x.from = x.count
@@ -82,7 +87,8 @@ func (x *indexFile) ensureLocked() error {
 		if err = file.Truncate(x.fullSize); err != nil {
 			return errors.Join(err, file.Close())
 		}
-		x.size, x.count, x.from, x.tail = x.fullSize, 0, 0, nil
+		x.dirty.Store(true)
+		x.size, x.exists, x.count, x.from, x.tail = x.fullSize, true, 0, 0, nil
 	}
 	if err != nil {
 		return err
@@ -136,7 +142,8 @@ func (x *indexFile) write(entry []byte) error {
 	if at+int64(x.entrySize) > x.size {
 		return fmt.Errorf("%w: %s has %d bytes", errIndexFull, x.path, x.size)
 	}
-	_, err := x.file.WriteAt(entry, at)
+	_, err := x.file.WriteAt(x.scratch[:copy(x.scratch[:], entry)], at)
+	x.dirty.Store(true)
 	return err
 }
 
@@ -201,23 +208,28 @@ func (x *indexFile) resizeLocked(size int64) error {
 	if err := x.learnLocked(); err != nil {
 		return err
 	}
-	file := x.file
-	if file == nil {
-		var err error
-		if file, err = x.fsys.OpenFile(x.path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
-			return err
-		}
-		defer file.Close()
-	}
-	if size == x.size && x.file != nil {
+	if x.exists && x.size == size {
 		return nil
 	}
-	if err := file.Truncate(size); err != nil {
+	err := x.truncateFile(size)
+	x.dirty.Store(true)
+	if err != nil {
 		return err
 	}
-	x.size = size
+	x.size, x.exists = size, true
 	x.truncateLocked(x.slotsLocked())
 	return nil
+}
+
+func (x *indexFile) truncateFile(size int64) error {
+	if x.file != nil {
+		return x.file.Truncate(size)
+	}
+	file, err := x.fsys.OpenFile(x.path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Truncate(size), file.Close())
 }
 
 // resizeFull gives the file of the segment that is about to take appends its
@@ -240,17 +252,15 @@ func (x *indexFile) reset() error {
 }
 
 // trim cuts the file to its entries and lets go of descriptor and memory: the
-// segment takes no more appends. A file that does not exist stays so.
+// segment takes no more appends. A missing file is created empty, as in Kafka.
 func (x *indexFile) trim() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err := x.learnLocked(); err != nil {
 		return err
 	}
-	if x.size > 0 {
-		if err := x.resizeLocked(int64(x.count) * int64(x.entrySize)); err != nil {
-			return err
-		}
+	if err := x.resizeLocked(int64(x.count) * int64(x.entrySize)); err != nil {
+		return err
 	}
 	return x.parkLocked()
 }
@@ -275,20 +285,20 @@ func (x *indexFile) parkLocked() error {
 	return file.Close()
 }
 
-// sync makes the file durable; one that does not exist is none.
+// sync makes the file durable. It holds no lock while the disk works: look-ups
+// and appends go on.
 func (x *indexFile) sync() error {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if x.closed {
-		return errSegmentGone
+	if !x.dirty.Swap(false) {
+		return nil
 	}
-	if x.file != nil {
-		return x.file.Sync()
+	if err := syncFile(x.fsys, x.path); err != nil {
+		x.dirty.Store(true)
+		return err
 	}
-	return syncFile(x.fsys, x.path)
+	return nil
 }
 
-// syncFile makes a file durable that is not open; a missing one is fine.
+// syncFile makes a file durable; one that is gone is fine.
 func syncFile(fsys vfs.FS, path string) error {
 	file, err := fsys.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -28,7 +28,9 @@ const offsetEntrySize = 8
 // openOffsetIndex describes the index at path; no file is touched yet.
 // maxBytes is segment.index.bytes.
 func openOffsetIndex(fsys vfs.FS, path string, base int64, maxBytes int) *OffsetIndex {
-	return &OffsetIndex{base: base, indexFile: newIndexFile(fsys, path, offsetEntrySize, maxBytes)}
+	x := &OffsetIndex{base: base}
+	x.init(fsys, path, offsetEntrySize, maxBytes)
+	return x
 }
 
 func entryOffset(entry []byte) int64   { return int64(int32(binary.BigEndian.Uint32(entry))) }

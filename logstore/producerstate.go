@@ -2,6 +2,7 @@ package logstore
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -92,8 +93,11 @@ func (p *ProducerState) check(b record.Batch, c producerCheck) (duplicate *batch
 }
 
 func (e *producerEntry) checkMarker(b record.Batch, c producerCheck) error {
-	marker, ok, err := b.Marker()
-	if err != nil || !ok {
+	marker, err := b.Marker()
+	if errors.Is(err, record.ErrNotMarker) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	epoch := b.ProducerEpoch()
@@ -165,8 +169,11 @@ func (p *ProducerState) update(b record.Batch) (*endedTxn, error) {
 		p.updateData(b)
 		return nil, nil
 	}
-	marker, ok, err := b.Marker()
-	if err != nil || !ok { // the cleaner leaves batches without a record
+	marker, err := b.Marker()
+	if errors.Is(err, record.ErrNotMarker) { // the cleaner leaves batches without a record
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	e := p.entry(b.ProducerID())

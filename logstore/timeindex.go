@@ -27,7 +27,9 @@ const timeEntrySize = 12
 // openTimeIndex describes the index at path; no file is touched yet. maxBytes
 // is segment.index.bytes.
 func openTimeIndex(fsys vfs.FS, path string, base int64, maxBytes int) *TimeIndex {
-	return &TimeIndex{base: base, indexFile: newIndexFile(fsys, path, timeEntrySize, maxBytes)}
+	x := &TimeIndex{base: base}
+	x.init(fsys, path, timeEntrySize, maxBytes)
+	return x
 }
 
 func entryTimestamp(entry []byte) int64 { return int64(binary.BigEndian.Uint64(entry)) }

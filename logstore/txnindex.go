@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"minibroker/internal/vfs"
 )
@@ -40,6 +41,8 @@ type TxnIndex struct {
 	fsys vfs.FS
 	path string
 	base int64
+
+	dirty atomic.Bool // written to since the last sync
 
 	mu     sync.RWMutex
 	known  bool // size is
@@ -122,7 +125,9 @@ func (x *TxnIndex) append(t AbortedTxn) error {
 	if err != nil {
 		return err
 	}
-	if _, err := file.WriteAt(appendAborted(nil, t), x.size); err != nil {
+	_, err = file.WriteAt(appendAborted(nil, t), x.size)
+	x.dirty.Store(true)
+	if err != nil {
 		return errors.Join(err, file.Close())
 	}
 	x.size += abortedEntrySize
@@ -260,24 +265,25 @@ func (x *TxnIndex) cutLocked(size, last int64) error {
 	if err != nil {
 		return err
 	}
-	if err := file.Truncate(size); err != nil {
+	err = file.Truncate(size)
+	x.dirty.Store(true)
+	if err != nil {
 		return errors.Join(err, file.Close())
 	}
 	x.size, x.last, x.known = size, last, true
 	return file.Close()
 }
 
-// sync makes the file durable if there is one.
+// sync makes the file durable. It holds no lock while the disk works.
 func (x *TxnIndex) sync() error {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if x.closed {
-		return errSegmentGone
-	}
-	if x.known && x.size == 0 {
+	if !x.dirty.Swap(false) {
 		return nil
 	}
-	return syncFile(x.fsys, x.path)
+	if err := syncFile(x.fsys, x.path); err != nil {
+		x.dirty.Store(true)
+		return err
+	}
+	return nil
 }
 
 // close ends all use.
