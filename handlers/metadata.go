@@ -199,22 +199,34 @@ func (a *API) partitionView(listener string, version int16) partitionView {
 }
 
 func (v partitionView) topics(topics []*metadata.Topic) []kmsg.MetadataResponseTopic {
+	total := 0
+	for _, t := range topics {
+		total += len(t.Partitions)
+	}
+	room := make([]kmsg.MetadataResponseTopicPartition, total) // one piece of memory for thousands of topics
 	answers := make([]kmsg.MetadataResponseTopic, 0, len(topics))
 	for _, t := range topics {
-		answers = append(answers, v.topic(t))
+		n := len(t.Partitions)
+		answers = append(answers, v.topicIn(t, room[:n:n]))
+		room = room[n:]
 	}
 	return answers
 }
 
 func (v partitionView) topic(t *metadata.Topic) kmsg.MetadataResponseTopic {
+	return v.topicIn(t, make([]kmsg.MetadataResponseTopicPartition, len(t.Partitions)))
+}
+
+// topicIn shows a topic, with its partitions in room.
+func (v partitionView) topicIn(t *metadata.Topic, room []kmsg.MetadataResponseTopicPartition) kmsg.MetadataResponseTopic {
 	answer := kmsg.NewMetadataResponseTopic()
 	answer.Topic = &t.Name
 	answer.TopicID = t.ID
 	answer.IsInternal = isInternalTopic(t.Name)
-	answer.Partitions = make([]kmsg.MetadataResponseTopicPartition, len(t.Partitions))
 	for i := range t.Partitions {
-		answer.Partitions[i] = v.partition(&t.Partitions[i])
+		room[i] = v.partition(&t.Partitions[i])
 	}
+	answer.Partitions = room
 	return answer
 }
 
