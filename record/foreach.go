@@ -45,7 +45,7 @@ func (b Batch) forEachPlain(place placing, fn func(*Record) error) error {
 	for range b.Count() {
 		n, next := varint32(payload, at)
 		if next < 0 || n < 0 || int(n) > len(payload)-next {
-			return invalidRecord(textPremature)
+			return lengthFault(n, next, len(payload))
 		}
 		at = next + int(n)
 		if !parseRecord(payload[next:at:at], &r) {

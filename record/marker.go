@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 )
 
@@ -17,6 +18,9 @@ const (
 	controlAbort  = 0
 	controlCommit = 1
 )
+
+// ErrNotMarker says that a batch does not end a transaction.
+var ErrNotMarker = errors.New("not a transaction marker")
 
 // Marker is how a transaction ended on a partition.
 type Marker struct {
@@ -51,32 +55,31 @@ func BuildMarker(o MarkerOptions) Batch {
 	return batch
 }
 
-// Marker returns the marker that the batch holds. ok is false when it holds
+// Marker returns the marker that the batch holds. ErrNotMarker when it holds
 // none: no control batch, one that the cleaner emptied, or one of another kind.
-// A control batch that does not parse is an error.
-func (b Batch) Marker() (m Marker, ok bool, err error) {
+func (b Batch) Marker() (Marker, error) {
 	if !b.IsControl() || b.Count() == 0 {
-		return m, false, nil
+		return Marker{}, ErrNotMarker
 	}
+	var m Marker
 	first := true
-	err = b.ForEach(0, func(r *Record) error {
+	err := b.ForEach(0, func(r *Record) error {
 		if !first {
 			return nil
 		}
 		first = false
 		if len(r.Key) < 4 {
-			return fmt.Errorf("%w: control record with a key of %d bytes", ErrCorrupt, len(r.Key))
+			return fmt.Errorf("%w: control record with a key of %d bytes", ErrNotMarker, len(r.Key))
 		}
 		kind := binary.BigEndian.Uint16(r.Key[2:])
 		if kind != controlAbort && kind != controlCommit {
-			return nil
+			return fmt.Errorf("%w: control record of type %d", ErrNotMarker, kind)
 		}
 		if len(r.Value) < 6 {
-			return fmt.Errorf("%w: transaction marker with a value of %d bytes", ErrCorrupt, len(r.Value))
+			return fmt.Errorf("%w: value of %d bytes", ErrNotMarker, len(r.Value))
 		}
 		m = Marker{Commit: kind == controlCommit, CoordinatorEpoch: int32(binary.BigEndian.Uint32(r.Value[2:]))}
-		ok = true
 		return nil
 	})
-	return m, ok && err == nil, err
+	return m, err
 }
