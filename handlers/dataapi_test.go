@@ -35,7 +35,7 @@ func newDataAPI(t testing.TB, settings ...string) *dataAPI {
 func (a *dataAPI) topic(name string, partitions int32, change ...func(*logstore.Config)) [16]byte {
 	a.t.Helper()
 	id := a.create(name, partitions)
-	image, _ := a.meta.Image().Topic(name)
+	image := a.imageOf(name)
 	for i := range partitions {
 		config := logstore.DefaultConfig()
 		config.IndexBytes = 4096

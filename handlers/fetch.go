@@ -91,7 +91,7 @@ func (a *API) fetch(ctx context.Context, req *protocol.Request) (protocol.Respon
 	}
 	c.answer.begin(req.Version, codeNone, sessionID)
 	c.encode()
-	a.nameFetchLeaders(c, req)
+	a.nameFetchLeaders(c, req, body)
 	return protocol.Response{Parts: c.answer.end(), Done: c.release}, nil
 }
 
@@ -348,9 +348,9 @@ func (c *fetchCall) releaseRecords() {
 }
 
 // nameFetchLeaders adds this node's address when an answer points to it as the
-// leader.
-func (a *API) nameFetchLeaders(c *fetchCall, req *protocol.Request) {
-	if req.Version < leaderInFetch {
+// leader. A replica is not told: it knows the nodes.
+func (a *API) nameFetchLeaders(c *fetchCall, req *protocol.Request, body *kmsg.FetchRequest) {
+	if req.Version < leaderInFetch || fromFollower(body) {
 		return
 	}
 	for _, i := range c.picked {

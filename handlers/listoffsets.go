@@ -48,7 +48,10 @@ func timeSince(timestamp int64) int16 {
 func (a *API) listOffsets(_ context.Context, _ *protocol.Request, body *kmsg.ListOffsetsRequest) (kmsg.Response, error) {
 	resp := body.ResponseKind().(*kmsg.ListOffsetsResponse)
 	image := a.meta.Image()
-	isolation := partition.Isolation(body.IsolationLevel)
+	if !partition.Isolation(body.IsolationLevel).Valid() {
+		failListOffsets(body, resp)
+		return resp, nil
+	}
 	var topics firstSeen[string]
 	var partitions firstSeen[partitionKey]
 	var slots []int // by partition number: place in its topic's list
@@ -71,14 +74,22 @@ func (a *API) listOffsets(_ context.Context, _ *protocol.Request, body *kmsg.Lis
 				continue
 			}
 			slots = append(slots, len(out.Partitions))
-			if !isolation.Valid() {
-				out.Partitions = append(out.Partitions, noOffset(p.Partition, codeUnknownServerError))
-				continue
-			}
 			out.Partitions = append(out.Partitions, a.listOffset(body, topic, p))
 		}
 	}
 	return resp, nil
+}
+
+// failListOffsets answers a request that cannot be carried out at all: each
+// partition says so, as often as it was named.
+func failListOffsets(body *kmsg.ListOffsetsRequest, resp *kmsg.ListOffsetsResponse) {
+	for i := range body.Topics {
+		out := kmsg.ListOffsetsResponseTopic{Topic: body.Topics[i].Topic}
+		for j := range body.Topics[i].Partitions {
+			out.Partitions = append(out.Partitions, noOffset(body.Topics[i].Partitions[j].Partition, codeUnknownServerError))
+		}
+		resp.Topics = append(resp.Topics, out)
+	}
 }
 
 // noOffset is the answer without an offset: an error, or nothing found.

@@ -62,17 +62,19 @@ func (a *API) produce(_ context.Context, req *protocol.Request) (protocol.Respon
 	body := req.Body.(*kmsg.ProduceRequest)
 	c := a.produceCall()
 	c.gather(body)
-	image := a.meta.Image()
-	if code, message := checkProduce(body); code != codeNone {
-		for i := range c.entries {
-			c.entries[i].fail(code, message)
+	code, message := checkProduce(body)
+	if code == codeNone {
+		c.resolve(a.meta.Image(), req.Version)
+		if req.Version < 7 && c.unknownCodec() {
+			code = codeUnknownServerError
 		}
-	} else {
-		c.resolve(image, req.Version)
-		for i := range c.entries {
-			if e := &c.entries[i]; e.code == codeNone {
-				a.produceEntry(req, body, c.images[e.topic], e)
-			}
+	}
+	for i := range c.entries {
+		e := &c.entries[i]
+		if code != codeNone {
+			e.fail(code, message)
+		} else if e.code == codeNone {
+			a.produceEntry(req, body, c.images[e.topic], e)
 		}
 	}
 	if body.Acks == 0 {
@@ -139,14 +141,13 @@ func (c *produceCall) gather(body *kmsg.ProduceRequest) {
 func checkProduce(body *kmsg.ProduceRequest) (code int16, message string) {
 	for i := range body.Topics {
 		for j := range body.Topics[i].Partitions {
-			batch, err := record.CheckRequest(body.Topics[i].Partitions[j].Records)
-			if err != nil {
+			set := body.Topics[i].Partitions[j].Records
+			if _, err := record.CheckRequest(set); err != nil {
 				if invalid := asInvalid(err); invalid.Scope == record.ScopeRequest {
 					return errorCode(err), invalid.Message
 				}
-				continue
 			}
-			if batch.IsTransactional() {
+			if beginsTransactional(set) {
 				if body.TransactionID == nil {
 					return codeTransactionalIDAuthorizationFailed, ""
 				}
@@ -155,6 +156,29 @@ func checkProduce(body *kmsg.ProduceRequest) (code int16, message string) {
 		}
 	}
 	return codeNone, ""
+}
+
+// beginsTransactional reports whether the first batch of a set, which need not
+// be the only one, is part of a transaction.
+func beginsTransactional(set []byte) bool {
+	head, err := record.ParseHeader(set)
+	return err == nil && head.Magic == record.CurrentMagic && head.Size() <= len(set) && head.IsTransactional()
+}
+
+// unknownCodec reports whether a batch is compressed by no known codec. Up to
+// version 6 that fails the whole request, because Kafka looks for zstd there,
+// which came with version 7.
+func (c *produceCall) unknownCodec() bool {
+	for i := range c.entries {
+		e := &c.entries[i]
+		if e.code != codeNone {
+			continue
+		}
+		if batch, err := record.CheckRequest(e.records); err == nil && !batch.Codec().Known() {
+			return true
+		}
+	}
+	return false
 }
 
 // resolve finds the topics, by name or by id, and the partitions in them.

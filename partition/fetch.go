@@ -135,18 +135,23 @@ func release(results []ReadResult) {
 func readAll(reads []Read, spec FetchSpec, dst []ReadResult) (results []ReadResult, missing int64) {
 	missing = int64(spec.MinBytes)
 	limit := spec.MaxBytes
-	first := true
+	first, answer := true, false
 	for i := range reads {
 		result := reads[i].read(spec, limit, first)
-		// Waiting changes nothing for a partition that has more than fits.
-		if result.Err != nil || result.HasDiverging || result.more {
-			missing = 0
-		}
+		answer = answer || result.Err != nil || result.HasDiverging
 		n := result.size()
 		first = first && n == 0
 		limit = max(0, limit-int(n))
+		if result.more {
+			// What does not fit is there all the same. Kafka would send a
+			// part of the next batch and count that.
+			n = max(n, int64(reads[i].MaxBytes))
+		}
 		missing -= n
 		dst = append(dst, result)
+	}
+	if answer {
+		missing = 0
 	}
 	return dst, missing
 }

@@ -196,7 +196,7 @@ func TestFetchWaits(t *testing.T) {
 			}
 		})
 	})
-	t.Run("not when more is there than fits", func(t *testing.T) {
+	t.Run("not when more is there than fits and that is enough", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m, ps := lead(t, "t-0")
 			n := produce(t, ps[0], "x")
@@ -204,9 +204,13 @@ func TestFetchWaits(t *testing.T) {
 			r := from(ps[0], 0)
 			r.MaxBytes = n + 1
 			s := spec
-			s.MinBytes = 1000
+			s.MinBytes = n + 1
 			if got, took := waiting(m, t.Context(), []Read{r}, s)(); took != 0 || sizes(got)[0] != n {
 				t.Errorf("waited for %v", took)
+			}
+			s.MinBytes = n + 2
+			if got, took := waiting(m, t.Context(), []Read{r}, s)(); took != time.Minute || sizes(got)[0] != n {
+				t.Errorf("with a minimum above the maximum waited for %v", took)
 			}
 		})
 	})
