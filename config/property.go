@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-
-	"github.com/magiconair/properties"
+	"unicode/utf16"
 )
 
 // Property is one setting as it was given, with the place where it stands.
@@ -36,8 +35,14 @@ func ReadFile(path string) ([]Property, error) {
 	return parseProperties(path, data)
 }
 
-// parseProperties cuts the file into logical lines itself, because the library does not tell on which line a key stands,
-// and leaves what a line means to the library.
+// parseProperties reads what java.util.Properties does, and remembers the lines. It is our own because the library for it brings
+// a whole HTTP client into the binary and does not tell on which line a key stands; in tests it is the judge.
+//
+//	logical line  = natural lines, each but the last ending in an odd number of backslashes; white space at their beginnings
+//	                does not count; a line that begins with # or ! is a comment, also one that ends in a backslash
+//	key           = up to the first =, : or white space that no backslash stands before
+//	value         = the rest, after white space with at most one = or : in it
+//	escapes       = \t \n \r \f, \uxxxx for a UTF-16 unit; before any other character the backslash is dropped
 func parseProperties(file string, data []byte) ([]Property, error) {
 	var props []Property
 	at := map[string]int{}
@@ -62,30 +67,75 @@ type logicalLine struct {
 	text   []byte
 }
 
-// property takes a line apart. Java lets a key be empty, the library does not, so it is given one for the moment.
+const blanks = " \t\f"
+
+// property takes a line apart.
 func (l *logicalLine) property(source string) (Property, error) {
-	prop := Property{Source: source}
-	text := l.text
-	emptyKey := len(text) == 0 || text[0] == '=' || text[0] == ':'
-	if emptyKey {
-		text = append([]byte("x"), text...)
+	end := keyEnd(l.text)
+	rest := bytes.TrimLeft(l.text[end:], blanks)
+	if len(rest) > 0 && (rest[0] == '=' || rest[0] == ':') {
+		rest = bytes.TrimLeft(rest[1:], blanks)
 	}
-	loader := properties.Loader{Encoding: properties.ISO_8859_1, DisableExpansion: true}
-	p, err := loader.LoadBytes(text)
-	if err != nil {
-		return prop, &Error{Source: source, Text: "not a line of a Java properties file: " + err.Error(), Kind: ErrInvalidConfig}
+	key, keyOK := unescape(l.text[:end])
+	value, valueOK := unescape(rest)
+	if !keyOK || !valueOK {
+		return Property{}, &Error{Source: source, Text: `Malformed \uxxxx encoding.`, Kind: ErrInvalidConfig}
 	}
-	for _, key := range p.Keys() { // one
-		prop.Key = key
-		prop.Value, _ = p.Get(key)
-	}
-	if emptyKey {
-		prop.Key = ""
-	}
-	return prop, nil
+	return Property{Key: key, Value: value, Source: source}, nil
 }
 
-// logicalLines leaves out comments and blank lines. A line that ends in an odd number of backslashes goes on in the next one.
+// keyEnd finds where the key ends.
+func keyEnd(line []byte) int {
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case '\\':
+			i++ // whatever follows belongs to the key
+		case '=', ':', ' ', '\t', '\f':
+			return i
+		}
+	}
+	return len(line)
+}
+
+// unescape takes the bytes for ISO 8859-1; false when a \u has not four hexadecimal digits.
+func unescape(b []byte) (string, bool) {
+	units := make([]uint16, 0, len(b))
+	for i := 0; i < len(b); i++ {
+		c := b[i]
+		if c != '\\' || i+1 == len(b) {
+			units = append(units, uint16(c))
+			continue
+		}
+		i++
+		switch b[i] {
+		case 't':
+			c = '\t'
+		case 'n':
+			c = '\n'
+		case 'r':
+			c = '\r'
+		case 'f':
+			c = '\f'
+		case 'u':
+			if i+4 >= len(b) {
+				return "", false
+			}
+			n, err := strconv.ParseUint(string(b[i+1:i+5]), 16, 16)
+			if err != nil {
+				return "", false
+			}
+			units = append(units, uint16(n))
+			i += 4
+			continue
+		default:
+			c = b[i]
+		}
+		units = append(units, uint16(c))
+	}
+	return string(utf16.Decode(units)), true
+}
+
+// logicalLines leaves out comments and blank lines.
 func logicalLines(data []byte) []logicalLine {
 	var lines []logicalLine
 	number := 0
@@ -93,7 +143,7 @@ func logicalLines(data []byte) []logicalLine {
 		var line []byte
 		line, data = cutLine(data)
 		number++
-		first := bytes.TrimLeft(line, " \t\f")
+		first := bytes.TrimLeft(line, blanks)
 		if len(first) == 0 || first[0] == '#' || first[0] == '!' {
 			continue
 		}
@@ -101,13 +151,19 @@ func logicalLines(data []byte) []logicalLine {
 		for continues(l.text) {
 			l.text = l.text[: len(l.text)-1 : len(l.text)-1]
 			if len(data) == 0 {
-				break
+				lines = append(lines, l) // Java makes even nothing before the end a key
+				return lines
+			}
+			if len(l.text) == 0 {
+				break // nothing has come yet, so the next line begins anew
 			}
 			line, data = cutLine(data)
 			number++
-			l.text = append(l.text, bytes.TrimLeft(line, " \t\f")...)
+			l.text = append(l.text, bytes.TrimLeft(line, blanks)...)
 		}
-		lines = append(lines, l)
+		if len(l.text) > 0 {
+			lines = append(lines, l)
+		}
 	}
 	return lines
 }
