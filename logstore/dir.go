@@ -39,7 +39,7 @@ type Dir struct {
 // removed, so that a crash from now on counts as one.
 func openDir(fsys vfs.FS, path string, nodeID int32, logger *slog.Logger) (d *Dir, meta MetaProperties, err error) {
 	d = &Dir{Path: path, fsys: fsys, BrokerEpoch: -1, written: make(map[string]uint64), seed: maphash.MakeSeed()}
-	if err := fsys.MkdirAll(path, 0o755); err != nil {
+	if err := makeDir(fsys, path); err != nil {
 		return nil, meta, err
 	}
 	if d.lock, err = fsys.Lock(d.file(lockName)); err != nil {
@@ -53,6 +53,17 @@ func openDir(fsys vfs.FS, path string, nodeID int32, logger *slog.Logger) (d *Di
 		return nil, meta, errors.Join(err, d.lock.Close())
 	}
 	return d, meta, nil
+}
+
+// makeDir makes a directory that survives a power loss, unless there is one.
+func makeDir(fsys vfs.FS, path string) error {
+	if _, err := fsys.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := fsys.MkdirAll(path, 0o755); err != nil {
+		return err
+	}
+	return fsys.SyncDir(filepath.Dir(path))
 }
 
 func (d *Dir) readTop(nodeID int32, logger *slog.Logger) (MetaProperties, error) {

@@ -16,12 +16,18 @@ var errFound = errors.New("found")
 // was appended in. found is false when there is none.
 //
 // Only one segment is searched, the first whose largest timestamp reaches ts:
-// its time index names an offset below which all records are older.
+// its time index names an offset below which all records are older. Segments
+// that lie wholly below the log start and wait for retention are passed over;
+// Kafka would search them and find nothing.
 func (l *Log) OffsetForTimestamp(ts, upper int64) (offset, timestamp int64, epoch int32, found bool, err error) {
 	var hit recordAt
 	err = l.retry(func(v view) error {
 		hit = recordAt{}
+		start := l.start.Load()
 		for i, s := range v.segments {
+			if i+1 < len(v.segments) && v.segments[i+1].base <= start {
+				continue
+			}
 			largest, err := s.retentionTimestamp()
 			if err != nil {
 				return err

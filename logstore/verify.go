@@ -61,6 +61,10 @@ func Verify(fsys vfs.FS, dir string) ([]Finding, error) {
 	return v.found, v.checkpoints(dir)
 }
 
+// tmpSuffix is of a file that is being written. A crash leaves it; it is
+// written over when its turn comes.
+const tmpSuffix = ".tmp"
+
 type verifier struct {
 	fsys  vfs.FS
 	found []Finding
@@ -89,7 +93,9 @@ func (v *verifier) topFile(path, name string) {
 	case metaPropertiesName, lockName, cleanShutdownName, recoveryPointCheckpoint, logStartCheckpoint,
 		replicationCheckpoint, cleanerCheckpoint, "bootstrap.checkpoint":
 	default:
-		v.add(path, -1, "unknown file")
+		if !strings.HasSuffix(name, tmpSuffix) {
+			v.add(path, -1, "unknown file")
+		}
 	}
 }
 
@@ -168,7 +174,7 @@ func (v *verifier) partitionFile(dir, name string, segments map[int64]*verifiedS
 		return nil
 	}
 	base, suffix, ok := parseSegmentFileName(name)
-	if strings.HasSuffix(name, ".checkpoint") || strings.HasSuffix(name, deletedSuffix) {
+	if strings.HasSuffix(name, ".checkpoint") || strings.HasSuffix(name, deletedSuffix) || strings.HasSuffix(name, tmpSuffix) {
 		return nil
 	}
 	if !ok {
