@@ -96,6 +96,7 @@ func absolute(dirs string) (string, error) {
 // address is NAME://HOST:PORT.
 type address struct{ name, host, port string }
 
+// String is NAME://HOST:PORT.
 func (a address) String() string { return a.name + "://" + net.JoinHostPort(a.host, a.port) }
 
 // parseAddress reads HOST:PORT, which gets the name that is passed, or NAME://HOST:PORT.

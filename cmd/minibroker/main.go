@@ -18,7 +18,10 @@ const (
 // usageError is a mistake on the command line.
 type usageError struct{ err error }
 
+// Error is the text of the mistake.
 func (e usageError) Error() string { return e.err.Error() }
+
+// Unwrap is the mistake itself.
 func (e usageError) Unwrap() error { return e.err }
 
 func main() {
