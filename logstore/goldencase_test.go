@@ -52,7 +52,12 @@ type goldenCase struct {
 
 func loadGolden(t testing.TB, name string) *goldenCase {
 	t.Helper()
-	c := &goldenCase{dir: filepath.Join(goldenDir, name)}
+	return loadGoldenFrom(t, filepath.Join(goldenDir, name))
+}
+
+func loadGoldenFrom(t testing.TB, dir string) *goldenCase {
+	t.Helper()
+	c := &goldenCase{dir: dir}
 	text, err := os.ReadFile(filepath.Join(c.dir, "case.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -306,9 +311,11 @@ func (r *replay) wait(ms int64) {
 		return
 	}
 	now := time.Now()
-	for _, l := range r.store.Logs() {
-		_, err := l.ApplyRetention(l.EndOffset(), now)
-		r.check(err)
+	for range 2 {
+		for _, l := range r.store.Logs() {
+			_, err := l.ApplyRetention(l.EndOffset(), now)
+			r.check(err)
+		}
 	}
 	r.store.env.background.Wait()
 	r.check(r.store.CheckpointRecoveryPoints())

@@ -86,6 +86,13 @@ func (l *Log) timeBreached(cfg *Config, now time.Time) breach {
 	}
 	return breach{
 		qualifies: func(s, _ *segment) (bool, error) {
+			if s.size.Load() == 0 {
+				// To look at the largest timestamp makes Kafka create the time
+				// index of a segment that never took a batch.
+				if err := errors.Join(s.times.ensure(), s.times.park()); err != nil {
+					return false, err
+				}
+			}
 			ts, err := s.retentionTimestamp()
 			if err != nil {
 				return false, err
@@ -118,14 +125,14 @@ func (l *Log) retentionPassLocked(b breach, highWatermark int64, cfg *Config) (i
 			next = list[n+1]
 			upper = next.base
 		}
-		if highWatermark < upper || (next == nil && list[n].size.Load() == 0) {
+		if highWatermark < upper {
 			break
 		}
 		ok, err := b.qualifies(list[n], next)
 		if err != nil {
 			return 0, err
 		}
-		if !ok {
+		if !ok || (next == nil && list[n].size.Load() == 0) {
 			break
 		}
 	}
