@@ -13,6 +13,12 @@ const (
 	// maxZstdWindow is the largest window that a frame may ask for, in bytes:
 	// the limit of zstd's own library unless told otherwise.
 	maxZstdWindow = 128 << 20
+	// usualZstdWindow is the largest that decoders in the pool keep memory for.
+	// Kafka's producers stay below it up to level 19.
+	usualZstdWindow = 8 << 20
+	// largeZstdReaders is how many frames with larger windows are decompressed
+	// at a time: a few bytes can ask for maxZstdWindow.
+	largeZstdReaders = 2
 
 	zstdDefaultLevel = 3
 	zstdMinLevel     = -131072
@@ -20,23 +26,39 @@ const (
 )
 
 type zstdReader struct {
-	src bytes.Reader
-	dec *zstd.Decoder
+	src   bytes.Reader
+	dec   *zstd.Decoder
+	large bool // holds a place in zstdPlaces, is not pooled
 }
 
-var zstdReaders sync.Pool // of *zstdReader
+var (
+	zstdReaders sync.Pool // of *zstdReader
+	zstdPlaces  = make(chan struct{}, largeZstdReaders)
+)
 
 func openZstd(payload []byte) (decompressor, error) {
-	r, ok := zstdReaders.Get().(*zstdReader)
-	if !ok {
-		// One goroutine's worth of work and memory: with a concurrency of 1
-		// the decoder starts no goroutines, so it can be left to the collector.
-		dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(maxZstdWindow))
+	var head zstd.Header
+	if err := head.Decode(payload); err != nil {
+		return nil, badCompression(Zstd, err)
+	}
+	window := head.WindowSize
+	if head.SingleSegment {
+		window = head.FrameContentSize
+	}
+	var r *zstdReader
+	var err error
+	if window > usualZstdWindow {
+		zstdPlaces <- struct{}{}
+		r, err = newZstdReader(maxZstdWindow)
 		if err != nil {
+			<-zstdPlaces
 			return nil, err
 		}
-		r = &zstdReader{dec: dec}
+		r.large = true
+	} else if pooled, ok := zstdReaders.Get().(*zstdReader); ok {
+		r = pooled
+	} else if r, err = newZstdReader(usualZstdWindow); err != nil {
+		return nil, err
 	}
 	r.src.Reset(payload)
 	if err := r.dec.Reset(readerOnly{&r.src}); err != nil {
@@ -46,6 +68,17 @@ func openZstd(payload []byte) (decompressor, error) {
 	return r, nil
 }
 
+// newZstdReader makes a decoder without goroutines, which can be left to the
+// garbage collector.
+func newZstdReader(window uint64) (*zstdReader, error) {
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(window))
+	if err != nil {
+		return nil, err
+	}
+	return &zstdReader{dec: dec}, nil
+}
+
 // readerOnly hides that the source is in memory, lest the decoder takes that as
 // leave to decompress all of it at once.
 type readerOnly struct{ io.Reader }
@@ -53,6 +86,11 @@ type readerOnly struct{ io.Reader }
 func (r *zstdReader) Read(p []byte) (int, error) { return r.dec.Read(p) }
 
 func (r *zstdReader) release() {
+	if r.large {
+		r.dec.Close()
+		<-zstdPlaces
+		return
+	}
 	r.src.Reset(nil)
 	if r.dec.Reset(nil) == nil {
 		zstdReaders.Put(r)
