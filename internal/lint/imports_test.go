@@ -28,7 +28,7 @@ var layers = map[string]layer{
 	"internal/vfs": {0, nil, []string{unixPath}},
 	"record":       {1, nil, []string{"github.com/klauspost/compress", "github.com/pierrec/lz4/v4"}},
 	"protocol":     {1, nil, []string{kmsgPath, kbinPath}},
-	"config":       {1, []string{"internal/vfs"}, []string{"github.com/magiconair/properties"}},
+	"config":       {1, []string{"internal/vfs"}, nil},
 	"logstore":     {2, []string{"internal/vfs", "record"}, nil},
 	"server":       {2, []string{"protocol"}, []string{unixPath}},
 	"metadata":     {3, []string{"internal/vfs", "record", "logstore"}, nil},
