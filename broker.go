@@ -28,6 +28,7 @@ const stopGrace = 5 * time.Second
 type Broker struct {
 	config     *config.Broker
 	log        *slog.Logger
+	loggers    handlers.Loggers
 	fs         vfs.FS
 	listeners  []boundListener
 	store      *logstore.Store
@@ -46,7 +47,7 @@ type Broker struct {
 // nothing running and no lock held.
 func Open(ctx context.Context, o Options) (*Broker, error) {
 	o = o.withDefaults()
-	b := &Broker{config: o.Config, log: o.Logger, fs: o.FS}
+	b := &Broker{config: o.Config, log: o.Logger, loggers: o.Loggers, fs: o.FS}
 	if err := b.open(ctx); err != nil {
 		b.abandon()
 		return nil, err
@@ -94,7 +95,7 @@ func (b *Broker) metadataOptions() metadata.Options {
 		Endpoints:           b.endpoints(),
 		ControllerEndpoints: b.controllerEndpoints(),
 		CleanBrokerEpoch:    -1,
-		MinISR:              b.config.String("min.insync.replicas"),
+		MinISR:              strconv.Itoa(b.config.Int("min.insync.replicas")),
 		OnChange:            b.onChange,
 	}
 	for i, d := range b.store.Dirs() {
@@ -150,7 +151,7 @@ func (b *Broker) newAPI() (*handlers.API, *protocol.Versions, error) {
 	}
 	return handlers.New(handlers.Options{
 		Metadata: b.meta, Partitions: b.partitions, Store: b.store, Config: b.config, Layers: b.layers,
-		Versions: versions, Logger: b.log, AdvertisedFor: b.advertised,
+		Versions: versions, Logger: b.log, Loggers: b.loggers, AdvertisedFor: b.advertised,
 	}), versions, nil
 }
 

@@ -29,7 +29,7 @@ func bindAll(listeners []config.Listener) (bound []boundListener, err error) {
 			for _, b := range bound {
 				b.socket.Close()
 			}
-			return nil, fmt.Errorf("Socket server failed to bind to %s: %w; stop what uses the port, or choose another with --listen or listeners=", addr, err)
+			return nil, fmt.Errorf("bind listener %s to %s: %w; stop what uses the port, or choose another with --listen or listeners=", l.Name, addr, err)
 		}
 		bound = append(bound, boundListener{config: l, socket: socket})
 	}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"minibroker/config"
+	"minibroker/handlers"
 	"minibroker/internal/vfs"
 )
 
@@ -14,6 +15,8 @@ type Options struct {
 	// Logger receives the broker's log lines, in Kafka's words; nil discards them. The attribute "logger" names Kafka's
 	// class that would have written the line.
 	Logger *slog.Logger
+	// Loggers lets clients see and set the levels of named loggers; nil: there are none.
+	Loggers handlers.Loggers
 	// FS is where the data directories are; nil is the operating system's.
 	FS vfs.FS
 }

@@ -3,6 +3,7 @@ package integration
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,42 +31,45 @@ func kafkaLibs(t *testing.T) string {
 	if home := os.Getenv("KAFKA_HOME"); home != "" {
 		return filepath.Join(home, "libs")
 	}
-	cache, err := os.UserCacheDir()
+	libs, err := fetchedLibs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	libs := filepath.Join(cache, "minibroker", "kafka-"+kafkaVersion, "libs")
-	fetchLibs(t, libs)
 	return libs
 }
 
-// fetching keeps tests that run side by side from fetching the same jars twice.
-var fetching sync.Mutex
+// fetchedLibs fetches the jars once, whichever test asks first.
+var fetchedLibs = sync.OnceValues(fetchLibs)
 
-func fetchLibs(t *testing.T, libs string) {
-	t.Helper()
-	fetching.Lock()
-	defer fetching.Unlock()
+func fetchLibs() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	libs := filepath.Join(cache, "minibroker", "kafka-"+kafkaVersion, "libs")
 	done := filepath.Join(libs, ".complete")
 	if _, err := os.Stat(done); err == nil {
-		return
+		return libs, nil
 	}
 	pom, err := os.ReadFile(filepath.Join("testdata", "kafka", "pom.xml"))
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	work := t.TempDir()
+	// Maven writes beside the project file, so it gets one of its own.
+	work, err := os.MkdirTemp("", "minibroker-kafka-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(work)
 	if err := os.WriteFile(filepath.Join(work, "pom.xml"), pom, 0o644); err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	mvn := exec.Command("mvn", "-q", "-B", "-f", filepath.Join(work, "pom.xml"), "dependency:copy-dependencies",
 		"-DoutputDirectory="+libs, "-DincludeScope=runtime")
 	if out, err := mvn.CombinedOutput(); err != nil {
-		t.Fatalf("fetch Apache Kafka %s with Maven: %v\n%s", kafkaVersion, err, out)
+		return "", fmt.Errorf("fetch Apache Kafka %s with Maven: %w\n%s", kafkaVersion, err, out)
 	}
-	if err := os.WriteFile(done, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	return libs, os.WriteFile(done, nil, 0o644)
 }
 
 // skipOrFail skips a test whose tool is missing, but fails it under CI, where nothing may be missing.

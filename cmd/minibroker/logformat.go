@@ -17,7 +17,7 @@ import (
 // The attribute "logger" names the logger; other attributes follow the text as key=value. Control characters are escaped,
 // so that nothing a client sends can end a line or begin another.
 type kafkaHandler struct {
-	min    slog.Level
+	levels *loggers
 	logger string // from WithAttrs
 	prefix string // groups, each with a dot behind it
 	attrs  string // from WithAttrs, as they are written
@@ -36,12 +36,14 @@ const (
 	timeLayout    = "2006-01-02 15:04:05,000"
 )
 
-func newKafkaHandler(w io.Writer, min slog.Level) *kafkaHandler {
-	return &kafkaHandler{min: min, logger: defaultLogger, out: &lineWriter{w: w}}
+func newKafkaHandler(w io.Writer, levels *loggers) *kafkaHandler {
+	return &kafkaHandler{levels: levels, logger: defaultLogger, out: &lineWriter{w: w}}
 }
 
 // Enabled implements slog.Handler.
-func (h *kafkaHandler) Enabled(_ context.Context, level slog.Level) bool { return level >= h.min }
+func (h *kafkaHandler) Enabled(_ context.Context, level slog.Level) bool {
+	return h.levels.enabled(level)
+}
 
 // Handle implements slog.Handler.
 func (h *kafkaHandler) Handle(_ context.Context, r slog.Record) error {
@@ -62,6 +64,9 @@ func (h *kafkaHandler) Handle(_ context.Context, r slog.Record) error {
 		logger = appendAttr(&line, h.prefix, a, logger)
 		return true
 	})
+	if !h.levels.lets(logger, r.Level) {
+		return nil
+	}
 	line.WriteString(" (")
 	line.WriteString(escape(logger))
 	line.WriteString(")\n")

@@ -12,7 +12,7 @@ import (
 
 func TestLogLines(t *testing.T) {
 	var out strings.Builder
-	h := newKafkaHandler(&out, slog.LevelInfo)
+	h := newKafkaHandler(&out, newLoggers(slog.LevelInfo))
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.Local)
 	for _, c := range []struct {
 		level slog.Level
@@ -69,7 +69,7 @@ func (l *lines) Write(p []byte) (int, error) {
 
 func TestLogLinesAreWhole(t *testing.T) {
 	out := &lines{t: t}
-	log := slog.New(newKafkaHandler(out, slog.LevelInfo))
+	log := slog.New(newKafkaHandler(out, newLoggers(slog.LevelInfo)))
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {

@@ -25,7 +25,8 @@ const collectAt = 50
 
 // serve runs a broker until a signal ends it. The soft limit of open files needs no care here: Go raises it at start.
 func serve(f flags, stdout io.Writer) error {
-	log := slog.New(newKafkaHandler(stdout, slog.LevelInfo))
+	levels := newLoggers(slog.LevelInfo)
+	log := slog.New(newKafkaHandler(stdout, levels))
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAt)
 	}
@@ -56,7 +57,7 @@ func serve(f flags, stdout io.Writer) error {
 	}()
 	defer func() { close(quit); <-ended }()
 
-	broker, err := minibroker.Open(ctx, minibroker.Options{Config: conf, Logger: log})
+	broker, err := minibroker.Open(ctx, minibroker.Options{Config: conf, Logger: log, Loggers: levels})
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return nil // ended by a signal while it started, with nothing left running

@@ -17,7 +17,7 @@ public class Lookup {
                 OffsetPosition hint = index.lookup(target);
                 FileRecords.LogOffsetPosition found = log.searchForOffsetFromPosition(target, hint.position());
                 System.out.println(target + " index " + hint.offset() + " " + hint.position()
-                        + " batch " + found.position() + " size " + found.size());
+                        + " batch " + found.position + " size " + found.size);
             }
         }
     }
