@@ -214,7 +214,7 @@ func TestZstdWindow(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if len(zstdPlaces) != 0 {
+	if len(zstdPlaces()) != 0 {
 		t.Error("a place for a large window was not given back")
 	}
 	single := []byte{0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0x40, 3, 0, 0, 'x'} // a frame of 1 GiB, it says

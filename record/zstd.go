@@ -31,10 +31,11 @@ type zstdReader struct {
 	large bool // holds a place in zstdPlaces, is not pooled
 }
 
-var (
-	zstdReaders sync.Pool // of *zstdReader
-	zstdPlaces  = make(chan struct{}, largeZstdReaders)
-)
+var zstdReaders sync.Pool // of *zstdReader, without large ones
+
+// zstdPlaces holds a value for each large reader. The memory that it bounds is
+// the process's, so there is one.
+var zstdPlaces = sync.OnceValue(func() chan struct{} { return make(chan struct{}, largeZstdReaders) })
 
 func openZstd(payload []byte) (decompressor, error) {
 	var head zstd.Header
@@ -48,10 +49,10 @@ func openZstd(payload []byte) (decompressor, error) {
 	var r *zstdReader
 	var err error
 	if window > usualZstdWindow {
-		zstdPlaces <- struct{}{}
+		zstdPlaces() <- struct{}{}
 		r, err = newZstdReader(maxZstdWindow)
 		if err != nil {
-			<-zstdPlaces
+			<-zstdPlaces()
 			return nil, err
 		}
 		r.large = true
@@ -88,7 +89,7 @@ func (r *zstdReader) Read(p []byte) (int, error) { return r.dec.Read(p) }
 func (r *zstdReader) release() {
 	if r.large {
 		r.dec.Close()
-		<-zstdPlaces
+		<-zstdPlaces()
 		return
 	}
 	r.src.Reset(nil)
