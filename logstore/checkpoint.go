@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -166,13 +165,4 @@ func formatOffsetCheckpoint(entries []CheckpointEntry, order func([]TopicPartiti
 		b = append(b, '\n')
 	}
 	return b
-}
-
-// createCheckpoint makes an empty file unless there is one.
-func createCheckpoint(fsys vfs.FS, path string) error {
-	file, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return err
-	}
-	return file.Close()
 }

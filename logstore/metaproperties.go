@@ -84,9 +84,9 @@ func parseMetaProperties(path string, data []byte) (MetaProperties, error) {
 		return MetaProperties{}, &CorruptError{File: path, Offset: -1, Line: line, Err: fmt.Errorf("%w: "+format, append([]any{ErrMalformed}, args...)...)}
 	}
 	m := MetaProperties{Version: -1, NodeID: -1}
-	props, err := parseProperties(string(data))
+	props, err := parseProperties(path, string(data))
 	if err != nil {
-		return fail(0, "%w", err)
+		return MetaProperties{}, err
 	}
 	for _, p := range props {
 		var err error

@@ -14,8 +14,9 @@ type property struct {
 
 // parseProperties reads Java properties text: comments after # or !, keys cut
 // off at =, : or white space, backslashes that escape or continue a line. A key
-// given twice counts with its last value, which is the caller's to heed.
-func parseProperties(text string) ([]property, error) {
+// given twice counts with its last value, which is the caller's to heed. An
+// error is a *CorruptError with the line.
+func parseProperties(path, text string) ([]property, error) {
 	var props []property
 	for line := 1; text != ""; line++ {
 		first := line
@@ -38,7 +39,7 @@ func parseProperties(text string) ([]property, error) {
 			p.value, err = unescapeProperty(value)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", first, err)
+			return nil, &CorruptError{File: path, Offset: -1, Line: first, Err: err}
 		}
 		props = append(props, p)
 	}
