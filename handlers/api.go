@@ -115,6 +115,7 @@ func (a *API) table() [lastKey + 1]route {
 		kmsg.DeleteRecords:           plain(a.deleteRecords),
 		kmsg.InitProducerID:          plain(a.initProducerID),
 		kmsg.OffsetForLeaderEpoch:    plain(a.offsetForLeaderEpoch),
+		kmsg.DescribeProducers:       plain(a.describeProducers),
 		kmsg.Metadata:                plain(a.metadata),
 		kmsg.FindCoordinator:         plain(a.findCoordinator),
 		kmsg.ApiVersions:             plain(a.apiVersions),

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"minibroker/logstore"
+	"minibroker/record"
 )
 
 // listFrom asks for offsets of a topic: partition, timestamp, ...
@@ -213,5 +214,36 @@ func TestInitProducerID(t *testing.T) {
 		if answer := ask(4, c.do); answer.ErrorCode != c.want || answer.ProducerID != -1 || answer.ProducerEpoch != -1 {
 			t.Errorf("%s: %+v, want code %d", c.what, answer, c.want)
 		}
+	}
+}
+
+func TestDescribeProducers(t *testing.T) {
+	a := newDataAPI(t)
+	id := a.topic("t", 1)
+	set := batchOf(t, record.BuilderOptions{Producer: &record.Producer{ID: 9, Epoch: 2, BaseSequence: 5}}, "a", "b")
+	answered[*kmsg.ProduceResponse](a, 9, produceTo("t", id, -1, 0, set))
+	describe := func(topic string, number int32) kmsg.DescribeProducersResponseTopicPartition {
+		request := kmsg.NewPtrDescribeProducersRequest()
+		ask := kmsg.NewDescribeProducersRequestTopic()
+		ask.Topic, ask.Partitions = topic, []int32{number}
+		request.Topics = append(request.Topics, ask)
+		return answered[*kmsg.DescribeProducersResponse](a, 0, request).Topics[0].Partitions[0]
+	}
+	p := describe("t", 0)
+	if len(p.ActiveProducers) != 1 {
+		t.Fatalf("producers %+v", p)
+	}
+	got := p.ActiveProducers[0]
+	if got.ProducerID != 9 || got.ProducerEpoch != 2 || got.LastSequence != 6 || got.LastTimestamp != 1001 || got.CoordinatorEpoch != -1 || got.CurrentTxnStartOffset != -1 {
+		t.Errorf("producer %+v", got)
+	}
+	if p := describe("t", 5); p.ErrorCode != codeUnknownTopicOrPartition || p.ErrorMessage != nil {
+		t.Errorf("unknown partition: %+v", p)
+	}
+	if p := describe("none", 0); p.ErrorCode != codeUnknownTopicOrPartition || p.ErrorMessage == nil {
+		t.Errorf("unknown topic: %+v", p)
+	}
+	if p := describe("bad name", 0); p.ErrorCode != codeInvalidTopicException || p.ErrorMessage == nil {
+		t.Errorf("bad name: %+v", p)
 	}
 }
