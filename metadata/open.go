@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"minibroker/internal/vfs"
 	"minibroker/logstore"
 	"minibroker/record"
 )
@@ -34,7 +35,7 @@ func Open(o Options) (*Store, error) {
 }
 
 func (s *Store) open() error {
-	if err := s.o.FS.MkdirAll(s.o.Dir, 0o755); err != nil {
+	if err := makeDir(s.o.FS, s.o.Dir); err != nil {
 		return err
 	}
 	quorum, err := readQuorumState(s.o.FS, s.o.Dir)
@@ -49,10 +50,19 @@ func (s *Store) open() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.checkVotersLocked(quorum); err != nil {
+	return s.startLocked(quorum)
+}
+
+// makeDir makes the directory if it is missing, so that it survives a power
+// loss. The one above belongs to the caller.
+func makeDir(fsys vfs.FS, dir string) error {
+	if _, err := fsys.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return s.startLocked(quorum)
+	if err := fsys.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return fsys.SyncDir(filepath.Dir(dir))
 }
 
 // formatIfEmpty writes the 0-0 checkpoint of a directory that holds neither
@@ -194,23 +204,21 @@ func (s *Store) openLog(from int64) (err error) {
 	return nil
 }
 
-// checkVotersLocked refuses a directory of several controllers: its log may
-// hold records that never were committed.
-func (s *Store) checkVotersLocked(quorum QuorumState) error {
+// checkVoters refuses a directory of several controllers: its log may hold
+// records that never were committed.
+func (i *Image) checkVoters(quorum QuorumState) error {
 	voters := quorum.Voters
-	if s.kraftVersionLocked() > 0 {
-		voters = nil
-		if s.next.voters == nil && quorum.LeaderEpoch > 0 {
-			return fmt.Errorf("%w: the log names no voters; format the cluster with --standalone", ErrUnsupported)
+	if i.kraftVersion > 0 {
+		if i.voters == nil {
+			return fmt.Errorf("%w: the metadata names no voters; format the cluster with --standalone", ErrUnsupported)
 		}
-		if s.next.voters != nil {
-			for _, v := range s.next.voters.Voters {
-				voters = append(voters, v.ID)
-			}
+		voters = nil
+		for _, v := range i.voters.Voters {
+			voters = append(voters, v.ID)
 		}
 	}
 	for _, id := range voters {
-		if id != s.o.NodeID {
+		if id != i.NodeID {
 			return fmt.Errorf("%w: controller %d has a vote in this metadata; only a node that is the sole controller can be run here", ErrUnsupported, id)
 		}
 	}

@@ -95,9 +95,6 @@ func (s *Store) bootstrapLocked() ([]Record, []ControlRecord, error) {
 	return records, control, nil
 }
 
-// kraftVersionLocked is the kraft.version of the log.
-func (s *Store) kraftVersionLocked() int16 { return s.next.kraftVersion }
-
 // leadLocked begins the next leader epoch: in quorum-state, then in the log.
 func (s *Store) leadLocked(quorum QuorumState, control []ControlRecord) error {
 	latest, _ := s.log.LatestEpoch()
@@ -105,6 +102,9 @@ func (s *Store) leadLocked(quorum QuorumState, control []ControlRecord) error {
 	e := s.next.edit(s.transaction)
 	for _, c := range control {
 		e.control(c)
+	}
+	if err := e.next.checkVoters(quorum); err != nil {
+		return err
 	}
 	state := QuorumState{LeaderID: s.o.NodeID, LeaderEpoch: s.epoch, VotedID: -1, Voters: []int32{s.o.NodeID}}
 	if e.next.kraftVersion > 0 {
