@@ -140,6 +140,7 @@ func TestCleanShutdown(t *testing.T) {
 func FuzzMetaProperties(f *testing.F) {
 	f.Add(golden(f, "ex1/meta.properties"))
 	f.Add([]byte("version : 1\r\nnode.id\t7\r\ncluster.id=a\\\n b\\u0041\\"))
+	f.Add([]byte("version 0\ncluster.id 0\xcf"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := parseMetaProperties("f", data)
 		if err != nil {

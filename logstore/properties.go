@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // property is one entry of Java properties text.
@@ -17,6 +18,9 @@ type property struct {
 // given twice counts with its last value, which is the caller's to heed. An
 // error is a *CorruptError with the line.
 func parseProperties(path, text string) ([]property, error) {
+	if !utf8.ValidString(text) {
+		return nil, &CorruptError{File: path, Offset: -1, Err: fmt.Errorf("%w: not UTF-8", ErrMalformed)}
+	}
 	var props []property
 	for line := 1; text != ""; line++ {
 		first := line
