@@ -21,11 +21,12 @@ import (
 type dataAPI struct {
 	*adminAPI
 	dir string
+	fs  vfs.FS
 }
 
 func newDataAPI(t testing.TB, settings ...string) *dataAPI {
 	t.Helper()
-	a := &dataAPI{adminAPI: newAdminAPI(t, settings...), dir: t.TempDir()}
+	a := &dataAPI{adminAPI: newAdminAPI(t, settings...), dir: t.TempDir(), fs: vfs.OS()}
 	a.partitions = partition.New(partition.Options{})
 	return a
 }
@@ -43,7 +44,7 @@ func (a *dataAPI) topic(name string, partitions int32, change ...func(*logstore.
 			f(&config)
 		}
 		log, err := logstore.OpenLog(logstore.LogOptions{
-			FS: vfs.OS(), Dir: filepath.Join(a.dir, fmt.Sprint(name, "-", i)), Config: config, TopicID: image.ID,
+			FS: a.fs, Dir: filepath.Join(a.dir, fmt.Sprint(name, "-", i)), Config: config, TopicID: image.ID,
 		})
 		if err != nil {
 			a.t.Fatal(err)

@@ -157,7 +157,9 @@ func (c *fetchCall) open(sessions *fetchSessions, body *kmsg.FetchRequest) int16
 		c.listRequest(body)
 		return codeNone
 	}
-	sessions.touch(s, len(s.partitions), time.Now())
+	if !sessions.touch(s, len(s.partitions), time.Now()) {
+		return codeFetchSessionIDNotFound
+	}
 	s.epoch = nextSessionEpoch(s.epoch)
 	c.kind, c.session = fetchIncremental, s
 	for at := s.order.Front(); at != nil; at = at.Next() {

@@ -18,6 +18,11 @@ const (
 	// sessionProtection is how long a session that is in use is safe from
 	// being evicted for another one, and how long an unused one may stay.
 	sessionProtection = 2 * time.Minute
+
+	// mostSessionPartitions bounds what all sessions together remember, some
+	// 50 MB; Kafka has no such bound. A session that would go beyond it is
+	// not made, or ends, and its client lists all partitions in each request.
+	mostSessionPartitions = 1 << 18
 )
 
 // fetchWant is what a client wants of one partition.
@@ -85,7 +90,7 @@ type fetchSession struct {
 	place *list.Element // in fetchSessions.byUse
 }
 
-// add makes a partition part of the session or changes what is wanted of it.
+// addLocked makes a partition part of the session or changes what is wanted of it.
 func (s *fetchSession) addLocked(w fetchWant) *sessionPartition {
 	if at, ok := s.partitions[w.key()]; ok {
 		p := at.Value.(*sessionPartition)
@@ -146,9 +151,10 @@ func nextSessionEpoch(epoch int32) int32 {
 type fetchSessions struct {
 	slots int // max.incremental.fetch.session.cache.slots
 
-	mu    sync.Mutex
-	byID  map[int32]*fetchSession
-	byUse list.List // of *fetchSession, the longest unused first
+	mu         sync.Mutex
+	byID       map[int32]*fetchSession
+	byUse      list.List // of *fetchSession, the longest unused first
+	partitions int       // sum of the sessions' sizes
 }
 
 func newFetchSessions(slots int) *fetchSessions {
@@ -162,14 +168,22 @@ func (f *fetchSessions) get(id int32) *fetchSession {
 	return f.byID[id]
 }
 
-// touch notes that a session is in use with so many partitions.
-func (f *fetchSessions) touch(s *fetchSession, size int, now time.Time) {
+// touch notes that a session is in use with so many partitions. It reports false
+// when they are too many and the session has ended.
+func (f *fetchSessions) touch(s *fetchSession, size int, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s.place != nil {
-		s.used, s.size = now, size
-		f.byUse.MoveToBack(s.place)
+	if s.place == nil {
+		return true // driven out while in use: this request still holds it
 	}
+	f.partitions += size - s.size
+	s.used, s.size = now, size
+	f.byUse.MoveToBack(s.place)
+	if f.partitions > mostSessionPartitions {
+		f.removeLocked(s)
+		return false
+	}
+	return true
 }
 
 // remove forgets a session, if it is there.
@@ -184,6 +198,7 @@ func (f *fetchSessions) remove(id int32) {
 func (f *fetchSessions) removeLocked(s *fetchSession) {
 	delete(f.byID, s.id)
 	f.byUse.Remove(s.place)
+	f.partitions -= s.size
 	s.place = nil
 }
 
@@ -192,7 +207,7 @@ func (f *fetchSessions) removeLocked(s *fetchSession) {
 func (f *fetchSessions) create(size int, usesIDs, follower bool, now time.Time) *fetchSession {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.byID) >= f.slots && !f.evictLocked(size, follower, now) {
+	if f.partitions+size > mostSessionPartitions || len(f.byID) >= f.slots && !f.evictLocked(size, follower, now) {
 		return nil
 	}
 	s := &fetchSession{
@@ -201,6 +216,7 @@ func (f *fetchSessions) create(size int, usesIDs, follower bool, now time.Time) 
 		used: now, size: size,
 	}
 	f.byID[s.id] = s
+	f.partitions += size
 	s.place = f.byUse.PushBack(s)
 	return s
 }

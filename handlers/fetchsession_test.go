@@ -123,3 +123,29 @@ func TestSessionOrderAndForgetting(t *testing.T) {
 		t.Errorf("partitions and offsets %v, want %v", got, want)
 	}
 }
+
+func TestSessionsAreBoundedTogether(t *testing.T) {
+	now := time.Now()
+	f := newFetchSessions(10)
+	if f.create(mostSessionPartitions+1, true, false, now) != nil {
+		t.Error("a session of too many partitions was made")
+	}
+	large, small := f.create(mostSessionPartitions-10, true, false, now), f.create(10, true, false, now)
+	if large == nil || small == nil {
+		t.Fatal("no room for what fits")
+	}
+	if f.create(1, true, false, now) != nil {
+		t.Error("a session was made beyond the bound")
+	}
+	if f.touch(small, 11, now) || f.get(small.id) != nil {
+		t.Error("a session grew beyond the bound")
+	}
+	if f.partitions != large.size {
+		t.Errorf("%d partitions are counted, want %d", f.partitions, large.size)
+	}
+	f.remove(large.id)
+	f.remove(large.id)
+	if f.partitions != 0 || f.create(1, true, false, now) == nil {
+		t.Errorf("%d partitions are counted in no session", f.partitions)
+	}
+}
