@@ -33,10 +33,12 @@ type Dir struct {
 	mu      sync.Mutex // one writer of checkpoint files at a time
 	written map[string]uint64
 	seed    maphash.Seed
+
+	cleanerMu sync.Mutex               // taken before mu
+	cleaned   map[TopicPartition]int64 // cleaner-offset-checkpoint, nil until read
 }
 
-// openDir locks the directory and reads its top level. The clean marker is
-// removed, so that a crash from now on counts as one.
+// openDir locks the directory and reads its top level.
 func openDir(fsys vfs.FS, path string, nodeID int32, logger *slog.Logger) (d *Dir, meta MetaProperties, err error) {
 	d = &Dir{Path: path, fsys: fsys, BrokerEpoch: -1, written: make(map[string]uint64), seed: maphash.MakeSeed()}
 	if err := makeDir(fsys, path); err != nil {
@@ -81,9 +83,6 @@ func (d *Dir) readTop(nodeID int32, logger *slog.Logger) (MetaProperties, error)
 	}
 	if found {
 		d.Clean, d.BrokerEpoch = true, marker.BrokerEpoch
-		if err := removeCleanShutdown(d.fsys, d.Path); err != nil {
-			return meta, err
-		}
 	}
 	for _, f := range []struct {
 		name string
@@ -149,16 +148,6 @@ func (d *Dir) writeCheckpoint(name string, entries map[TopicPartition]int64) err
 	}
 	d.written[name] = sum
 	return nil
-}
-
-// dropFromCleaner rewrites the cleaner's checkpoint without a partition.
-func (d *Dir) dropFromCleaner(tp TopicPartition) error {
-	entries, err := ReadOffsetCheckpoint(d.fsys, d.file(cleanerCheckpoint))
-	if err != nil {
-		return err
-	}
-	delete(entries, tp)
-	return d.writeCheckpoint(cleanerCheckpoint, entries)
 }
 
 // unlock lets others use the directory; remove takes the lock file away, as a

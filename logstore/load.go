@@ -60,23 +60,23 @@ func (d *loader) newProducerState() (*ProducerState, error) {
 
 func (d *loader) load(deleted bool) error {
 	l := d.log
-	if err := l.env.fsys.MkdirAll(d.o.Dir, 0o755); err != nil {
+	files, err := d.list()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = l.env.fsys.MkdirAll(d.o.Dir, 0o755)
+	}
+	if err != nil {
 		return err
 	}
 	if err := d.topicID(); err != nil {
 		return err
 	}
-	var err error
 	if l.epochs, err = openLeaderEpochs(l.env.fsys, d.o.Dir); err != nil {
 		return err
 	}
-	if l.producers, err = d.newProducerState(); err != nil {
+	if files, err = d.finishSwaps(files); err != nil {
 		return err
 	}
-	if err := d.finishSwaps(); err != nil {
-		return err
-	}
-	if err := d.openSegments(); err != nil {
+	if err := d.openSegments(files); err != nil {
 		return err
 	}
 	end := int64(0)
@@ -108,11 +108,7 @@ func (d *loader) topicID() error {
 
 // openSegments opens every .log in name order and recovers those that lack an
 // offset index. What the indexes say is not looked at.
-func (d *loader) openSegments() error {
-	files, err := d.list()
-	if err != nil {
-		return err
-	}
+func (d *loader) openSegments(files fileList) error {
 	for _, name := range files.sorted() {
 		base, suffix, ok := parseSegmentFileName(name)
 		if !ok {
@@ -268,7 +264,11 @@ func (d *loader) startAfterEnd(end int64) error {
 	if err := d.discard(gone); err != nil {
 		return err
 	}
-	return errors.Join(d.log.epochs.clear(), d.log.producers.truncateFullyAndStartAt(d.o.LogStartOffset))
+	producers, err := d.newProducerState()
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.log.epochs.clear(), producers.truncateFullyAndStartAt(d.o.LogStartOffset))
 }
 
 // createIfEmpty gives a log without segments an empty one.
@@ -297,6 +297,11 @@ func (d *loader) state(end int64) error {
 	if err := l.epochs.truncateFromStart(d.o.LogStartOffset); err != nil {
 		return err
 	}
+	// Recovery wrote and deleted snapshots through states of its own.
+	var err error
+	if l.producers, err = d.newProducerState(); err != nil {
+		return err
+	}
 	bases := make([]int64, len(d.segments))
 	for i, s := range d.segments {
 		bases[i] = s.base
@@ -316,12 +321,9 @@ func (d *loader) state(end int64) error {
 }
 
 // finishSwaps removes temporary files and completes replacements of segments
-// that were interrupted while their files were renamed.
-func (d *loader) finishSwaps() error {
-	files, err := d.list()
-	if err != nil {
-		return err
-	}
+// that were interrupted while their files were renamed. It returns the files
+// that are there then.
+func (d *loader) finishSwaps(files fileList) (fileList, error) {
 	minCleaned := int64(-1)
 	for name := range files {
 		if base, suffix, ok := parseSegmentFileName(name); ok && strings.HasSuffix(suffix, cleanedSuffix) && (minCleaned < 0 || base < minCleaned) {
@@ -337,7 +339,7 @@ func (d *loader) finishSwaps() error {
 			strings.HasSuffix(name, cleanedSuffix),
 			strings.HasSuffix(name, swapSuffix) && ok && unfinished:
 			if err := d.log.env.fsys.Remove(d.path(name)); err != nil {
-				return err
+				return nil, err
 			}
 			delete(files, name)
 		case strings.HasSuffix(name, swapSuffix) && ok:
@@ -345,12 +347,15 @@ func (d *loader) finishSwaps() error {
 		}
 	}
 	if len(swaps) == 0 {
-		return nil
+		return files, nil
 	}
 	if err := d.removeReplaced(files, swaps); err != nil {
-		return err
+		return nil, err
 	}
-	return d.renameSwaps(swaps)
+	if err := d.renameSwaps(swaps); err != nil {
+		return nil, err
+	}
+	return d.list()
 }
 
 // removeReplaced deletes the files of the segments that the finished swap

@@ -48,6 +48,10 @@ func (d *loader) discard(gone []*segment) error {
 	if len(gone) == 0 {
 		return nil
 	}
+	var err error
+	if d.log.producers, err = d.newProducerState(); err != nil {
+		return err
+	}
 	d.log.info("LogLoader", "Deleting segments as part of log recovery: "+describeSegments(gone))
 	for _, s := range gone {
 		if err := d.log.discardSegment(s, d.cfg); err != nil {

@@ -169,18 +169,22 @@ func (l *Log) removeOldestLocked(n int, b breach, cfg *Config) error {
 // discardSegment renames the files of a segment that left the log and the
 // snapshot at its base, which go after the delay.
 func (l *Log) discardSegment(s *segment, cfg *Config) error {
-	delay := cfg.deleteDelay()
-	if err := s.discard(delay); err != nil {
+	if err := s.discard(cfg.deleteDelay()); err != nil {
 		return err
 	}
-	renamed, err := l.producers.markSnapshotDeleted(s.base)
+	return l.discardSnapshot(s.base, cfg)
+}
+
+// discardSnapshot renames the snapshot at an offset, if there is one.
+func (l *Log) discardSnapshot(offset int64, cfg *Config) error {
+	renamed, err := l.producers.markSnapshotDeleted(offset)
 	if errors.Is(err, os.ErrNotExist) || renamed == "" {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	l.env.removals.add(removal{due: time.Now().Add(delay), path: renamed, what: "producer state snapshot"})
+	l.env.removals.add(removal{due: time.Now().Add(cfg.deleteDelay()), path: renamed, what: "producer state snapshot"})
 	return nil
 }
 

@@ -35,6 +35,10 @@ type segment struct {
 	times   *TimeIndex
 	aborted *TxnIndex
 
+	// waiting is what the file names end in until the segment has taken the
+	// place of others: ".cleaned", then ".swap". nil for all other segments.
+	waiting atomic.Pointer[string]
+
 	size atomic.Int64 // bytes of whole batches
 	used atomic.Bool  // since the clock hand of openFiles passed
 
@@ -73,23 +77,34 @@ func rollJitter(cfg *Config) int64 {
 // createSegment makes the .log file; the indexes follow when first used.
 func createSegment(l *Log, base int64, cfg *Config) (*segment, error) {
 	s := newSegment(l, base, cfg)
-	file, err := l.env.fsys.OpenFile(s.path(logSuffix), os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
+	if err := s.create(); err != nil {
 		return nil, err
 	}
 	if cfg.Preallocate {
-		if err := file.Truncate(int64(cfg.SegmentBytes)); err != nil {
-			return nil, errors.Join(err, file.Close())
+		if err := s.file.Truncate(int64(cfg.SegmentBytes)); err != nil {
+			return nil, errors.Join(err, s.retire())
 		}
 	}
-	s.file, s.largestKnown = file, true
-	s.largest, s.largestAt = noTimestamp, base
 	l.env.files.opened(s)
 	return s, nil
 }
 
+// create makes the .log file of a segment that nobody else knows yet.
+func (s *segment) create() error {
+	file, err := s.log.env.fsys.OpenFile(s.path(logSuffix), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	s.file, s.largestKnown = file, true
+	s.largest, s.largestAt = noTimestamp, s.base
+	return nil
+}
+
 // path is the segment's file with this suffix, in the log's directory.
 func (s *segment) path(suffix string) string {
+	if end := s.waiting.Load(); end != nil {
+		suffix += *end
+	}
 	return filepath.Join(s.log.Dir(), segmentFileName(s.base, suffix))
 }
 
@@ -195,6 +210,8 @@ func (s *segment) closeIfIdle() bool {
 
 // modified is the .log file's modification time.
 func (s *segment) modified() (time.Time, error) {
+	s.mu.Lock() // the file may be about to get another name
+	defer s.mu.Unlock()
 	info, err := s.log.env.fsys.Stat(s.path(logSuffix))
 	if err != nil {
 		return time.Time{}, err

@@ -98,6 +98,12 @@ func (s *Store) openDirs() error {
 			return err
 		}
 	}
+	// Nothing is refused from here on: a crash counts as one now.
+	for _, d := range s.dirs {
+		if err := removeCleanShutdown(s.env.fsys, d.Path); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -223,7 +229,7 @@ func (s *Store) Delete(tp TopicPartition) error {
 	if err != nil {
 		return fmt.Errorf("delete log %s: %w", tp, err)
 	}
-	if err := p.dir.dropFromCleaner(tp); err != nil {
+	if err := p.dir.dropFromCleaner(tp, s.env.logger); err != nil {
 		return fmt.Errorf("delete log %s: %w", tp, err)
 	}
 	s.env.logger.Info("Log for partition " + tp.String() + " is renamed to " + p.log.Dir() + " and is scheduled for deletion")
