@@ -129,90 +129,97 @@ func waiting(m *Manager, ctx context.Context, reads []Read, spec FetchSpec) func
 	return func() ([]ReadResult, time.Duration) { return <-done, time.Since(began) }
 }
 
-func TestFetchWaits(t *testing.T) {
-	spec := FetchSpec{MinBytes: 1, MaxBytes: 1 << 20, MaxWait: time.Minute}
-	t.Run("until the time is over", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			m, ps := lead(t, "t-0")
-			got, took := waiting(m, t.Context(), []Read{from(ps[0], 0)}, spec)()
-			if took != time.Minute || got[0].Err != nil || got[0].Records != nil || got[0].HighWatermark != 0 {
-				t.Errorf("after %v: %+v", took, got[0])
-			}
-		})
+// aMinute waits up to a minute for a single byte.
+func aMinute() FetchSpec {
+	return FetchSpec{MinBytes: 1, MaxBytes: 1 << 20, MaxWait: time.Minute}
+}
+
+func TestFetchWaitsUntilTheTimeIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ps := lead(t, "t-0")
+		got, took := waiting(m, t.Context(), []Read{from(ps[0], 0)}, aMinute())()
+		if took != time.Minute || got[0].Err != nil || got[0].Records != nil || got[0].HighWatermark != 0 {
+			t.Errorf("after %v: %+v", took, got[0])
+		}
 	})
-	t.Run("not without a wish to", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			m, ps := lead(t, "t-0")
-			for _, s := range []FetchSpec{{MinBytes: 0, MaxWait: time.Minute}, {MinBytes: 1}, {MinBytes: 1, MaxWait: -1}} {
-				if _, took := waiting(m, t.Context(), []Read{from(ps[0], 0)}, s)(); took != 0 {
-					t.Errorf("%+v waited for %v", s, took)
-				}
+}
+
+func TestFetchDoesNotWaitWithoutAWish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ps := lead(t, "t-0")
+		for _, s := range []FetchSpec{{MinBytes: 0, MaxWait: time.Minute}, {MinBytes: 1}, {MinBytes: 1, MaxWait: -1}} {
+			if _, took := waiting(m, t.Context(), []Read{from(ps[0], 0)}, s)(); took != 0 {
+				t.Errorf("%+v waited for %v", s, took)
 			}
-			if _, took := waiting(m, t.Context(), nil, spec)(); took != 0 {
-				t.Errorf("a fetch of nothing waited for %v", took)
-			}
-		})
+		}
+		if _, took := waiting(m, t.Context(), nil, aMinute())(); took != 0 {
+			t.Errorf("a fetch of nothing waited for %v", took)
+		}
 	})
-	t.Run("until any partition has enough", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			m, ps := lead(t, "t-0", "t-1")
-			end := waiting(m, t.Context(), []Read{from(ps[0], 0), from(ps[1], 0)}, spec)
+}
+
+func TestFetchWaitsUntilAnyPartitionHasEnough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ps := lead(t, "t-0", "t-1")
+		end := waiting(m, t.Context(), []Read{from(ps[0], 0), from(ps[1], 0)}, aMinute())
+		time.Sleep(time.Second)
+		n := produce(t, ps[1], "x")
+		got, took := end()
+		if s := sizes(got); took != time.Second || !slices.Equal(s, []int{0, n}) {
+			t.Errorf("after %v: %v bytes, want %d", took, s, n)
+		}
+	})
+}
+
+func TestFetchWaitsUntilAllTogetherHaveEnough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ps := lead(t, "t-0", "t-1")
+		first := produce(t, ps[0], "x")
+		s := aMinute()
+		s.MinBytes = 3 * first
+		end := waiting(m, t.Context(), []Read{from(ps[0], 0), from(ps[1], 0)}, s)
+		for range 2 {
 			time.Sleep(time.Second)
-			n := produce(t, ps[1], "x")
-			got, took := end()
-			if s := sizes(got); took != time.Second || !slices.Equal(s, []int{0, n}) {
-				t.Errorf("after %v: %v bytes, want %d", took, s, n)
-			}
-		})
+			produce(t, ps[1], "y")
+		}
+		got, took := end()
+		if s := sizes(got); took != 2*time.Second || !slices.Equal(s, []int{first, 2 * first}) {
+			t.Errorf("after %v: %v bytes", took, s)
+		}
 	})
-	t.Run("until all partitions together have enough", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			m, ps := lead(t, "t-0", "t-1")
-			first := produce(t, ps[0], "x")
-			s := spec
-			s.MinBytes = 3 * first
-			end := waiting(m, t.Context(), []Read{from(ps[0], 0), from(ps[1], 0)}, s)
-			for range 2 {
-				time.Sleep(time.Second)
-				produce(t, ps[1], "y")
-			}
-			got, took := end()
-			if s := sizes(got); took != 2*time.Second || !slices.Equal(s, []int{first, 2 * first}) {
-				t.Errorf("after %v: %v bytes", took, s)
-			}
-		})
+}
+
+func TestFetchTakesWhatThereIsInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ps := lead(t, "t-0")
+		s := aMinute()
+		s.MinBytes = 1000
+		end := waiting(m, t.Context(), []Read{from(ps[0], 0)}, s)
+		time.Sleep(time.Second)
+		n := produce(t, ps[0], "x")
+		got, took := end()
+		if s := sizes(got); took != time.Minute || s[0] != n {
+			t.Errorf("after %v: %v bytes", took, s)
+		}
 	})
-	t.Run("and takes what there is in the end", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			m, ps := lead(t, "t-0")
-			s := spec
-			s.MinBytes = 1000
-			end := waiting(m, t.Context(), []Read{from(ps[0], 0)}, s)
-			time.Sleep(time.Second)
-			n := produce(t, ps[0], "x")
-			got, took := end()
-			if s := sizes(got); took != time.Minute || s[0] != n {
-				t.Errorf("after %v: %v bytes", took, s)
-			}
-		})
-	})
-	t.Run("not when more is there than fits and that is enough", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			m, ps := lead(t, "t-0")
-			n := produce(t, ps[0], "x")
-			produce(t, ps[0], "y")
-			r := from(ps[0], 0)
-			r.MaxBytes = n + 1
-			s := spec
-			s.MinBytes = n + 1
-			if got, took := waiting(m, t.Context(), []Read{r}, s)(); took != 0 || sizes(got)[0] != n {
-				t.Errorf("waited for %v", took)
-			}
-			s.MinBytes = n + 2
-			if got, took := waiting(m, t.Context(), []Read{r}, s)(); took != time.Minute || sizes(got)[0] != n {
-				t.Errorf("with a minimum above the maximum waited for %v", took)
-			}
-		})
+}
+
+func TestFetchCountsWhatDoesNotFit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ps := lead(t, "t-0")
+		n := produce(t, ps[0], "x")
+		produce(t, ps[0], "y")
+		r := from(ps[0], 0)
+		r.MaxBytes = n + 1
+		s := aMinute()
+		s.MinBytes = n + 1
+		if got, took := waiting(m, t.Context(), []Read{r}, s)(); took != 0 || sizes(got)[0] != n {
+			t.Errorf("waited for %v", took)
+		}
+		s.MinBytes = n + 2
+		if got, took := waiting(m, t.Context(), []Read{r}, s)(); took != time.Minute || sizes(got)[0] != n {
+			t.Errorf("with a minimum above the maximum waited for %v", took)
+		}
 	})
 }
 
