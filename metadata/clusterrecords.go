@@ -156,8 +156,16 @@ type BeginTransactionRecord struct {
 // Key is KeyBeginTransaction.
 func (*BeginTransactionRecord) Key() RecordKey { return KeyBeginTransaction }
 
-func (r *BeginTransactionRecord) code(c *coder) {
-	c.tags(&r.Unknown, tagged{0, r.Name != nil, func(c *coder) { c.nullableString(&r.Name) }})
+func (r *BeginTransactionRecord) code(c *coder) { c.tagged(&r.Unknown, r) }
+
+func (r *BeginTransactionRecord) present(int16) uint32 { return bit(0, r.Name != nil) }
+
+func (r *BeginTransactionRecord) tag(c *coder, number uint32) bool {
+	if number != 0 {
+		return false
+	}
+	c.nullableString(&r.Name)
+	return true
 }
 
 // EndTransactionRecord ends a metadata transaction.
@@ -182,6 +190,14 @@ type AbortTransactionRecord struct {
 // Key is KeyAbortTransaction.
 func (*AbortTransactionRecord) Key() RecordKey { return KeyAbortTransaction }
 
-func (r *AbortTransactionRecord) code(c *coder) {
-	c.tags(&r.Unknown, tagged{0, r.Reason != nil, func(c *coder) { c.nullableString(&r.Reason) }})
+func (r *AbortTransactionRecord) code(c *coder) { c.tagged(&r.Unknown, r) }
+
+func (r *AbortTransactionRecord) present(int16) uint32 { return bit(0, r.Reason != nil) }
+
+func (r *AbortTransactionRecord) tag(c *coder, number uint32) bool {
+	if number != 0 {
+		return false
+	}
+	c.nullableString(&r.Reason)
+	return true
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"minibroker/logstore"
@@ -36,11 +37,21 @@ type Tag struct {
 	Data   []byte
 }
 
-// tagged is a known tagged field.
-type tagged struct {
-	number uint32
-	set    bool // differs from its default, so that it must be written
-	code   func(*coder)
+// tagged is a struct with tagged fields that this program knows.
+type tagged interface {
+	// present has bit n set for each known tag n, below 32, that the version
+	// has and that differs from its default, so that it must be written.
+	present(version int16) uint32
+	// tag codes the field of a number; false if no field has it.
+	tag(c *coder, number uint32) bool
+}
+
+// bit is the bit of a tag that is present.
+func bit(number uint32, present bool) uint32 {
+	if !present {
+		return 0
+	}
+	return 1 << number
 }
 
 // fail notes the first error.
@@ -226,16 +237,19 @@ func (c *coder) strings(v *[]string)       { array(c, v, false, 1, (*coder).stri
 func (c *coder) uuids(v *[]logstore.UUID)         { array(c, v, false, 16, (*coder).uuid) }
 func (c *coder) nullableUUIDs(v *[]logstore.UUID) { array(c, v, true, 16, (*coder).uuid) }
 
-// tags codes the end of a struct. known is in ascending order.
-func (c *coder) tags(unknown *[]Tag, known ...tagged) {
+// tags codes the end of a struct without known tagged fields.
+func (c *coder) tags(unknown *[]Tag) { c.tagged(unknown, nil) }
+
+// tagged codes the end of a struct.
+func (c *coder) tagged(unknown *[]Tag, t tagged) {
 	if c.writing {
-		c.writeTags(*unknown, known)
+		c.writeTags(*unknown, t)
 	} else {
-		c.readTags(unknown, known)
+		c.readTags(unknown, t)
 	}
 }
 
-func (c *coder) readTags(unknown *[]Tag, known []tagged) {
+func (c *coder) readTags(unknown *[]Tag, t tagged) {
 	var count uint64
 	c.uvarint(&count)
 	last := int64(-1)
@@ -252,38 +266,49 @@ func (c *coder) readTags(unknown *[]Tag, known []tagged) {
 			return
 		}
 		last = int64(number)
-		at := slices.IndexFunc(known, func(t tagged) bool { return uint64(t.number) == number })
-		if at < 0 {
+		rest := c.buf
+		c.buf = data
+		if t == nil || !t.tag(c, uint32(number)) {
 			*unknown = append(*unknown, Tag{Number: uint32(number), Data: slices.Clone(data)})
-			continue
+			c.buf = nil
 		}
-		inner := coder{version: c.version, buf: data}
-		known[at].code(&inner)
-		if inner.err == nil && len(inner.buf) > 0 {
-			inner.fail("%d bytes too many", len(inner.buf))
+		if c.err == nil && len(c.buf) > 0 {
+			c.fail("tag %d has %d bytes too many", number, len(c.buf))
 		}
-		if inner.err != nil {
-			c.err = fmt.Errorf("tag %d: %w", number, inner.err)
-		}
+		c.buf = rest
 	}
 }
 
-func (c *coder) writeTags(unknown []Tag, known []tagged) {
-	all := slices.Clone(unknown)
-	for _, t := range known {
-		if t.set {
-			inner := coder{version: c.version, writing: true}
-			t.code(&inner)
-			all = append(all, Tag{Number: t.number, Data: inner.buf})
+// writeTags writes the known fields that are present and the unknown ones in
+// one ascending order.
+func (c *coder) writeTags(unknown []Tag, t tagged) {
+	known := uint32(0)
+	if t != nil {
+		known = t.present(c.version)
+	}
+	c.buf = binary.AppendUvarint(c.buf, uint64(bits.OnesCount32(known)+len(unknown)))
+	for known != 0 || len(unknown) > 0 {
+		number := uint32(bits.TrailingZeros32(known)) // 32 when none is left
+		if len(unknown) > 0 && (known == 0 || unknown[0].Number < number) {
+			c.buf = binary.AppendUvarint(c.buf, uint64(unknown[0].Number))
+			c.buf = binary.AppendUvarint(c.buf, uint64(len(unknown[0].Data)))
+			c.buf = append(c.buf, unknown[0].Data...)
+			unknown = unknown[1:]
+			continue
 		}
+		known &^= 1 << number
+		c.buf = binary.AppendUvarint(c.buf, uint64(number))
+		c.sized(func() { t.tag(c, number) })
 	}
-	slices.SortStableFunc(all, func(a, b Tag) int { return int(int64(a.Number) - int64(b.Number)) })
-	c.buf = binary.AppendUvarint(c.buf, uint64(len(all)))
-	for _, t := range all {
-		c.buf = binary.AppendUvarint(c.buf, uint64(t.Number))
-		c.buf = binary.AppendUvarint(c.buf, uint64(len(t.Data)))
-		c.buf = append(c.buf, t.Data...)
-	}
+}
+
+// sized writes something behind its size.
+func (c *coder) sized(write func()) {
+	start := len(c.buf)
+	write()
+	var size [binary.MaxVarintLen64]byte
+	n := binary.PutUvarint(size[:], uint64(len(c.buf)-start))
+	c.buf = slices.Insert(c.buf, start, size[:n]...)
 }
 
 // end fails if input is left.

@@ -38,6 +38,9 @@ func (s *Store) open() error {
 	if err := makeDir(s.o.FS, s.o.Dir); err != nil {
 		return err
 	}
+	if err := removeLeftovers(s.o.FS, s.o.Dir); err != nil {
+		return err
+	}
 	quorum, err := readQuorumState(s.o.FS, s.o.Dir)
 	if err != nil {
 		return err

@@ -104,14 +104,23 @@ func (r *RegisterBrokerRecord) code(c *coder) {
 	if c.version >= 1 {
 		c.boolean(&r.InControlledShutdown)
 	}
-	var known []tagged
-	if c.version >= 3 {
-		known = append(known, tagged{0, len(r.LogDirs) > 0, func(c *coder) { c.uuids(&r.LogDirs) }})
+	c.tagged(&r.Unknown, r)
+}
+
+func (r *RegisterBrokerRecord) present(version int16) uint32 {
+	return bit(0, version >= 3 && len(r.LogDirs) > 0) | bit(1, version >= 4 && r.CordonedLogDirs != nil)
+}
+
+func (r *RegisterBrokerRecord) tag(c *coder, number uint32) bool {
+	switch {
+	case number == 0 && c.version >= 3:
+		c.uuids(&r.LogDirs)
+	case number == 1 && c.version >= 4:
+		c.nullableUUIDs(&r.CordonedLogDirs)
+	default:
+		return false
 	}
-	if c.version >= 4 {
-		known = append(known, tagged{1, r.CordonedLogDirs != nil, func(c *coder) { c.nullableUUIDs(&r.CordonedLogDirs) }})
-	}
-	c.tags(&r.Unknown, known...)
+	return true
 }
 
 // UnregisterBrokerRecord forgets a broker.
@@ -208,19 +217,28 @@ func (*BrokerRegistrationChangeRecord) Key() RecordKey { return KeyBrokerRegistr
 func (r *BrokerRegistrationChangeRecord) code(c *coder) {
 	c.int32(&r.BrokerID)
 	c.int64(&r.BrokerEpoch)
-	known := []tagged{
-		{0, r.Fenced != 0, func(c *coder) { c.int8(&r.Fenced) }},
+	c.tagged(&r.Unknown, r)
+}
+
+func (r *BrokerRegistrationChangeRecord) present(version int16) uint32 {
+	return bit(0, r.Fenced != 0) | bit(1, version >= 1 && r.InControlledShutdown != 0) |
+		bit(2, version >= 2 && len(r.LogDirs) > 0) | bit(3, version >= 3 && r.CordonedLogDirs != nil)
+}
+
+func (r *BrokerRegistrationChangeRecord) tag(c *coder, number uint32) bool {
+	switch {
+	case number == 0:
+		c.int8(&r.Fenced)
+	case number == 1 && c.version >= 1:
+		c.int8(&r.InControlledShutdown)
+	case number == 2 && c.version >= 2:
+		c.uuids(&r.LogDirs)
+	case number == 3 && c.version >= 3:
+		c.nullableUUIDs(&r.CordonedLogDirs)
+	default:
+		return false
 	}
-	if c.version >= 1 {
-		known = append(known, tagged{1, r.InControlledShutdown != 0, func(c *coder) { c.int8(&r.InControlledShutdown) }})
-	}
-	if c.version >= 2 {
-		known = append(known, tagged{2, len(r.LogDirs) > 0, func(c *coder) { c.uuids(&r.LogDirs) }})
-	}
-	if c.version >= 3 {
-		known = append(known, tagged{3, r.CordonedLogDirs != nil, func(c *coder) { c.nullableUUIDs(&r.CordonedLogDirs) }})
-	}
-	c.tags(&r.Unknown, known...)
+	return true
 }
 
 // RegisterControllerRecord registers a controller.

@@ -65,8 +65,7 @@ func parseSnapshotName(name string) (SnapshotID, bool) {
 	return SnapshotID{End: int64(e), Epoch: int32(p)}, err1 == nil && err2 == nil
 }
 
-// listSnapshots lists the snapshots of a directory, oldest first, and removes
-// what is left of those that were being written or removed.
+// listSnapshots lists the snapshots of a directory, oldest first.
 func listSnapshots(fsys vfs.FS, dir string) ([]SnapshotID, error) {
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {
@@ -74,18 +73,30 @@ func listSnapshots(fsys vfs.FS, dir string) ([]SnapshotID, error) {
 	}
 	var ids []SnapshotID
 	for _, e := range entries {
-		name := e.Name()
-		if strings.HasSuffix(name, checkpointSuffix+partSuffix) || strings.HasSuffix(name, checkpointSuffix+deletedSuffix) {
-			if err := fsys.Remove(filepath.Join(dir, name)); err != nil {
-				return nil, err
-			}
-		}
-		if id, ok := parseSnapshotName(name); ok {
+		if id, ok := parseSnapshotName(e.Name()); ok {
 			ids = append(ids, id)
 		}
 	}
 	slices.SortFunc(ids, SnapshotID.compare)
 	return ids, nil
+}
+
+// removeLeftovers removes what is left of snapshots that were being written or
+// removed when the process ended.
+func removeLeftovers(fsys vfs.FS, dir string) error {
+	entries, err := fsys.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasSuffix(name, checkpointSuffix+partSuffix) || strings.HasSuffix(name, checkpointSuffix+deletedSuffix) {
+			if err := fsys.Remove(filepath.Join(dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // maxSnapshotBytes bounds the memory for one snapshot. A record of a partition

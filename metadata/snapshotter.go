@@ -10,6 +10,7 @@ import (
 // snapshotter decides when a snapshot is due and writes it in the background.
 type snapshotter struct {
 	working sync.WaitGroup
+	writing sync.Mutex // one snapshot at a time
 
 	mu      sync.Mutex
 	busy    bool
@@ -61,6 +62,8 @@ func (s *Store) maybeSnapshot(image *Image) {
 
 // snapshot writes a snapshot of image and then removes what is no longer kept.
 func (s *Store) snapshot(image *Image) error {
+	s.snapshots.writing.Lock()
+	defer s.snapshots.writing.Unlock()
 	id := SnapshotID{End: image.LastOffset + 1, Epoch: image.lastEpoch}
 	data, err := encodeSnapshot(id, image.controlRecords(), image.stateRecords(), image.level(), image.lastTimestamp, time.Now().UnixMilli())
 	if err != nil {

@@ -1,6 +1,10 @@
 package metadata
 
-import "minibroker/logstore"
+import (
+	"math"
+
+	"minibroker/logstore"
+)
 
 // TopicRecord creates a topic.
 //
@@ -88,15 +92,26 @@ func (r *PartitionRecord) code(c *coder) {
 	if c.version >= 1 {
 		c.uuids(&r.Directories)
 	}
-	known := []tagged{
-		{0, r.LeaderRecoveryState != 0, func(c *coder) { c.int8(&r.LeaderRecoveryState) }},
+	c.tagged(&r.Unknown, r)
+}
+
+func (r *PartitionRecord) present(version int16) uint32 {
+	return bit(0, r.LeaderRecoveryState != 0) | bit(1, version >= 2 && r.EligibleLeaderReplicas != nil) |
+		bit(2, version >= 2 && r.LastKnownELR != nil)
+}
+
+func (r *PartitionRecord) tag(c *coder, number uint32) bool {
+	switch {
+	case number == 0:
+		c.int8(&r.LeaderRecoveryState)
+	case number == 1 && c.version >= 2:
+		c.nullableInt32s(&r.EligibleLeaderReplicas)
+	case number == 2 && c.version >= 2:
+		c.nullableInt32s(&r.LastKnownELR)
+	default:
+		return false
 	}
-	if c.version >= 2 {
-		known = append(known,
-			tagged{1, r.EligibleLeaderReplicas != nil, func(c *coder) { c.nullableInt32s(&r.EligibleLeaderReplicas) }},
-			tagged{2, r.LastKnownELR != nil, func(c *coder) { c.nullableInt32s(&r.LastKnownELR) }})
-	}
-	c.tags(&r.Unknown, known...)
+	return true
 }
 
 // Leader values of a PartitionChangeRecord.
@@ -153,29 +168,44 @@ func (r *PartitionChangeRecord) code(c *coder) {
 	}
 	c.int32(&r.PartitionID)
 	c.uuid(&r.TopicID)
-	known := []tagged{
-		{0, r.ISR != nil, func(c *coder) { c.nullableInt32s(&r.ISR) }},
-		{1, r.Leader != NoLeaderChange, func(c *coder) { c.int32(&r.Leader) }},
-		{2, r.Replicas != nil, func(c *coder) { c.nullableInt32s(&r.Replicas) }},
-		{3, r.RemovingReplicas != nil, func(c *coder) { c.nullableInt32s(&r.RemovingReplicas) }},
-		{4, r.AddingReplicas != nil, func(c *coder) { c.nullableInt32s(&r.AddingReplicas) }},
-		{5, r.LeaderRecoveryState != noRecoveryChange, func(c *coder) { c.int8(&r.LeaderRecoveryState) }},
+	c.tagged(&r.Unknown, r)
+}
+
+func (r *PartitionChangeRecord) present(version int16) uint32 {
+	return bit(0, r.ISR != nil) | bit(1, r.Leader != NoLeaderChange) | bit(2, r.Replicas != nil) | bit(3, r.RemovingReplicas != nil) |
+		bit(4, r.AddingReplicas != nil) | bit(5, r.LeaderRecoveryState != noRecoveryChange) | bit(6, version >= 2 && r.EligibleLeaderReplicas != nil) |
+		bit(7, version >= 2 && r.LastKnownELR != nil) | bit(8, version >= 1 && r.Directories != nil)
+}
+
+func (r *PartitionChangeRecord) tag(c *coder, number uint32) bool {
+	switch {
+	case number == 0:
+		c.nullableInt32s(&r.ISR)
+	case number == 1:
+		c.int32(&r.Leader)
+	case number == 2:
+		c.nullableInt32s(&r.Replicas)
+	case number == 3:
+		c.nullableInt32s(&r.RemovingReplicas)
+	case number == 4:
+		c.nullableInt32s(&r.AddingReplicas)
+	case number == 5:
+		c.int8(&r.LeaderRecoveryState)
+	case number == 6 && c.version >= 2:
+		c.nullableInt32s(&r.EligibleLeaderReplicas)
+	case number == 7 && c.version >= 2:
+		c.nullableInt32s(&r.LastKnownELR)
+	case number == 8 && c.version >= 1:
+		c.nullableUUIDs(&r.Directories)
+	default:
+		return false
 	}
-	if c.version >= 2 {
-		known = append(known,
-			tagged{6, r.EligibleLeaderReplicas != nil, func(c *coder) { c.nullableInt32s(&r.EligibleLeaderReplicas) }},
-			tagged{7, r.LastKnownELR != nil, func(c *coder) { c.nullableInt32s(&r.LastKnownELR) }})
-	}
-	if c.version >= 1 {
-		known = append(known, tagged{8, r.Directories != nil, func(c *coder) { c.nullableUUIDs(&r.Directories) }})
-	}
-	c.tags(&r.Unknown, known...)
+	return true
 }
 
 // empty reports whether the record changes nothing.
 func (r *PartitionChangeRecord) empty() bool {
-	return r.ISR == nil && r.Leader == NoLeaderChange && r.Replicas == nil && r.RemovingReplicas == nil && r.AddingReplicas == nil &&
-		r.LeaderRecoveryState == noRecoveryChange && r.EligibleLeaderReplicas == nil && r.LastKnownELR == nil && r.Directories == nil
+	return r.present(math.MaxInt16) == 0
 }
 
 // ClearElrRecord empties the eligible leader replicas of a topic's partitions.
