@@ -181,10 +181,12 @@ func (s *Store) CreatePartitions(topic string, count int) error {
 func (s *Store) DeleteTopics(ids []logstore.UUID) error {
 	return s.update(func(i *Image) ([]Record, error) {
 		var records []Record
-		for n, id := range ids {
-			if _, ok := i.TopicByID(id); !ok || slices.Contains(ids[:n], id) {
+		seen := make(map[logstore.UUID]bool, len(ids))
+		for _, id := range ids {
+			if _, ok := i.TopicByID(id); !ok || seen[id] {
 				return nil, fmt.Errorf("%w: id %s", ErrUnknownTopic, id)
 			}
+			seen[id] = true
 			records = append(records, &RemoveTopicRecord{TopicID: id})
 		}
 		return records, nil
