@@ -71,7 +71,7 @@ func (l *Log) Append(set []byte, o AppendOptions) (AppendInfo, error) {
 	cfg := l.config.Load()
 	a := appendSet{bytes: set, appendTimeMs: -1, maxTimestamp: -1}
 	if o.Origin == Client {
-		if err := a.validate(cfg); err != nil {
+		if err := a.validate(l.name, cfg); err != nil {
 			return l.refused(), err
 		}
 	}
@@ -95,12 +95,13 @@ func (l *Log) refused() AppendInfo {
 
 // validate checks a producer's set and brings it into the form it is stored
 // in. Offsets are not needed for that, so it runs before the lock is taken.
-func (a *appendSet) validate(cfg *Config) error {
+func (a *appendSet) validate(name string, cfg *Config) error {
 	batch, err := record.CheckRecordSet(a.bytes, cfg.MaxMessageBytes)
 	if err != nil {
 		return err
 	}
 	valid, err := record.Validate(batch, record.ValidateOptions{
+		TopicPartition:       name,
 		NowMs:                time.Now().UnixMilli(),
 		TimestampType:        cfg.TimestampType,
 		BeforeMaxMs:          cfg.TimestampBeforeMaxMs,

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,10 +36,28 @@ type crashRun struct {
 	start         int64 // log start asked for
 }
 
+// crashWork keeps a crashRun up to date; the background flush looks at it too.
+type crashWork struct {
+	mu  sync.Mutex
+	now crashRun
+}
+
+func (w *crashWork) note(f func(now *crashRun)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f(&w.now)
+}
+
+func (w *crashWork) look() crashRun {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.now
+}
+
 var crashed = TopicPartition{Topic: "t"}
 
-// work does a bit of everything to a store and keeps now up to date.
-func (now *crashRun) work(t *testing.T, fsys vfs.FS) error {
+// run does a bit of everything to a store.
+func (w *crashWork) run(t *testing.T, fsys vfs.FS) error {
 	s, err := crashStore(fsys)
 	if err != nil {
 		return err
@@ -46,38 +66,40 @@ func (now *crashRun) work(t *testing.T, fsys vfs.FS) error {
 	if err != nil {
 		return errors.Join(err, s.Abort())
 	}
-	now.created = true
-	err = now.appends(t, s, l)
+	w.note(func(now *crashRun) { now.created = true })
+	err = w.appends(t, s, l)
 	if err != nil {
 		return errors.Join(err, s.Abort())
 	}
 	return s.Close(CleanStop{BrokerEpoch: 5})
 }
 
-func (now *crashRun) appends(t *testing.T, s *Store, l *Log) error {
+func (w *crashWork) appends(t *testing.T, s *Store, l *Log) error {
 	if err := l.AssignEpoch(0); err != nil {
 		return err
 	}
 	for i := range 24 {
 		at := int(l.EndOffset())
 		b := numberedBy(t, at, 1+i%3, record.BuilderOptions{Producer: &record.Producer{ID: 7, BaseSequence: int32(at)}})
-		sync := i%5 == 4
-		info, err := l.Append(b, AppendOptions{Sync: sync})
+		synced := i%5 == 4
+		info, err := l.Append(b, AppendOptions{Sync: synced})
 		if err != nil {
 			return err
 		}
-		now.acked = info.LastOffset + 1
+		w.note(func(now *crashRun) {
+			now.acked = info.LastOffset + 1
+			if synced {
+				now.synced = now.acked
+			}
+		})
 		s.env.background.Wait()
-		if sync {
-			now.synced = now.acked
-		}
 		switch i {
 		case 10:
 			if err := s.CheckpointRecoveryPoints(); err != nil {
 				return err
 			}
 		case 15:
-			now.start = 9
+			w.note(func(now *crashRun) { now.start = 9 })
 			if _, err := l.DeleteRecords(9, l.EndOffset()); err != nil {
 				return err
 			}
@@ -107,13 +129,16 @@ func TestCrashAnywhere(t *testing.T) {
 		mem  map[vfs.CrashModel]*vfs.Mem
 	}
 	var crashes []crash
-	mem, now := vfs.NewMem(), &crashRun{}
+	var mu sync.Mutex
+	mem, w := vfs.NewMem(), &crashWork{}
 	mem.SetHook(func(op vfs.Op) error {
-		crashes = append(crashes, crash{n: op.N, at: op, want: *now, mem: map[vfs.CrashModel]*vfs.Mem{
+		mu.Lock()
+		defer mu.Unlock()
+		crashes = append(crashes, crash{n: op.N, at: op, want: w.look(), mem: map[vfs.CrashModel]*vfs.Mem{
 			vfs.KeepAll: mem.CrashClone(vfs.KeepAll), vfs.KeepSynced: mem.CrashClone(vfs.KeepSynced)}})
 		return nil
 	})
-	if err := now.work(t, mem); err != nil {
+	if err := w.run(t, mem); err != nil {
 		t.Fatal(err)
 	}
 	mem.SetHook(nil)
@@ -181,22 +206,24 @@ func (want crashRun) restart(t *testing.T, fsys vfs.FS, kept int64, killed bool)
 func TestFailedOperations(t *testing.T) {
 	broken := errors.New("injected")
 	for n := int64(1); ; n++ {
-		mem, now, hit := vfs.NewMem(), &crashRun{}, false
+		mem, w := vfs.NewMem(), &crashWork{}
+		var hit atomic.Bool
 		mem.SetHook(func(op vfs.Op) error {
 			if op.N != n {
 				return nil
 			}
-			hit = true
+			hit.Store(true)
 			return broken
 		})
-		err := now.work(t, mem)
+		err := w.run(t, mem)
 		mem.SetHook(nil)
-		if !hit {
-			return
+		if !hit.Load() {
+			return // past the last operation
 		}
-		if err == nil && mem.Ops() < n {
-			t.Fatalf("operation %d did not happen", n)
+		if err != nil && !errors.Is(err, broken) && !errors.Is(err, ErrStorage) {
+			t.Fatalf("operation %d failed: %v", n, err)
 		}
+		now := w.look()
 		if err := now.restart(t, mem.CrashClone(vfs.KeepAll), now.acked, true); err != nil {
 			t.Fatalf("operation %d failed: %v", n, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -216,6 +217,7 @@ type replay struct {
 	store  *Store
 	epoch  int32
 	config map[string]Config
+	sleep  bool // waits take their time, in a synctest bubble
 }
 
 func newReplay(t *testing.T, c *goldenCase) *replay {
@@ -239,7 +241,16 @@ func (r *replay) run(capture func(name string)) {
 			r.config[step.Topic] = cfg
 			r.store.Log(TopicPartition{Topic: step.Topic}).SetConfig(cfg)
 		case "wait":
+			if r.sleep {
+				time.Sleep(time.Duration(step.Ms) * time.Millisecond)
+			}
 			r.wait(step.Ms)
+		case "deleteTopic":
+			for _, l := range r.store.Logs() {
+				if l.TopicPartition().Topic == step.Topic {
+					r.check(r.store.Delete(l.TopicPartition()))
+				}
+			}
 		case "deleteRecords":
 			l := r.store.Log(TopicPartition{Topic: step.Topic, Partition: step.Partition})
 			_, err := l.DeleteRecords(step.Offset, l.EndOffset())
@@ -293,6 +304,9 @@ func (r *replay) ends() map[TopicPartition]int64 {
 
 func (r *replay) create(step goldenStep) {
 	base := DefaultConfig()
+	if r.sleep {
+		base.TimestampAfterMaxMs = math.MaxInt64 // a bubble's clock stands in 2000
+	}
 	cfg := r.configure(r.configure(base, r.c.Broker), step.Config)
 	r.config[step.Topic] = cfg
 	id := NewUUID()
@@ -352,6 +366,10 @@ func (r *replay) configure(cfg Config, settings map[string]string) Config {
 			cfg.IndexIntervalBytes = int(n)
 		case "message.timestamp.type":
 			cfg.TimestampType = record.LogAppendTime
+		case "compression.type":
+			if value == "uncompressed" {
+				cfg.Compression = record.Compression{Codec: record.None}
+			}
 		case "preallocate":
 			cfg.Preallocate = value == "true"
 		case "flush.messages":

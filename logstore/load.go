@@ -46,7 +46,7 @@ func openLog(env *env, o LogOptions) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.tp = name.tp
+	l.tp, l.name = name.tp, filepath.Base(o.Dir)
 	d := &loader{log: l, o: o, cfg: &o.Config}
 	if err := d.load(name.suffix == deleteDirSuffix); err != nil {
 		return nil, errors.Join(err, d.abandon())
@@ -138,6 +138,7 @@ func (d *loader) openSegment(base int64, files fileList) error {
 		return err
 	}
 	s.size.Store(info.Size())
+	s.unchecked.Store(true)
 	if !files.has(segmentFileName(base, timeIndexSuffix)) {
 		if err := s.times.createEmpty(); err != nil {
 			return err

@@ -17,6 +17,7 @@ import (
 type Log struct {
 	env         *env
 	tp          TopicPartition
+	name        string // tp.String(), for messages
 	keepIndexes bool
 
 	dir     atomic.Pointer[string]

@@ -111,6 +111,9 @@ type recordAt struct {
 
 func (l *Log) searchTimestamp(s *segment, limit, ts int64) (recordAt, error) {
 	start := l.start.Load()
+	if err := s.trustIndexes(); err != nil {
+		return recordAt{}, err
+	}
 	_, from, err := s.times.lookup(ts)
 	if err != nil {
 		return recordAt{}, err

@@ -69,6 +69,13 @@ func (l *Log) read(offset, maxBytes int64, o ReadOptions) (ReadInfo, error) {
 			r.limit, r.limitNext = r.segment.size.Load(), v.segments[i+1].base
 		}
 		found, err := r.run()
+		if errors.Is(err, errNoBatch) && i+1 < len(v.segments) {
+			again, rebuildErr := r.segment.distrustIndexes(err)
+			if again && rebuildErr == nil {
+				found, err = r.run()
+			}
+			err = errors.Join(err, rebuildErr)
+		}
 		if err != nil {
 			return ReadInfo{}, l.readError(err)
 		}
@@ -121,6 +128,9 @@ func (r *segmentRead) run() (found bool, err error) {
 	if r.limit == 0 {
 		return false, nil
 	}
+	if err := r.segment.trustIndexes(); err != nil {
+		return false, err
+	}
 	file, err := r.segment.pin()
 	if err != nil {
 		return false, err
@@ -157,7 +167,7 @@ func (r *segmentRead) locate(scan *headerScan) (bool, error) {
 		r.pos = 0
 		return true, nil
 	}
-	_, pos, err := r.segment.index.lookup(r.offset)
+	entry, pos, err := r.segment.index.lookup(r.offset)
 	if err != nil {
 		return false, err
 	}
@@ -166,6 +176,9 @@ func (r *segmentRead) locate(scan *headerScan) (bool, error) {
 		head, at, err := r.nextHeader(scan)
 		if errors.Is(err, io.EOF) {
 			return false, nil
+		}
+		if err == nil && at == int64(pos) && at > 0 && head.LastOffset() != entry {
+			err = r.segment.corrupt(at, fmt.Errorf("%w: index says offset %d, found %d", errNoBatch, entry, head.LastOffset()))
 		}
 		if err != nil {
 			return false, err
@@ -227,6 +240,9 @@ func (r *segmentRead) extend(scan *headerScan) error {
 // on. Where the range ends is estimated upwards by the offset index, so that a
 // few may be named whose records come later.
 func (l *Log) collectAborted(v view, at int, offset, endPos int64) ([]AbortedTxn, error) {
+	if err := v.segments[at].trustIndexes(); err != nil {
+		return nil, err
+	}
 	upper, ok, err := v.segments[at].index.ceilingOffset(endPos)
 	if err != nil {
 		return nil, err

@@ -88,6 +88,7 @@ func (d *loader) rebuild(s *segment, producers *ProducerState) (cut int64, err e
 		return 0, err
 	}
 	s.setLargest(noTimestamp, s.base)
+	s.unchecked.Store(false)
 	size := s.size.Load()
 	file, err := s.pin()
 	if err != nil {
@@ -213,6 +214,11 @@ func (d *loader) replayProducers(p *ProducerState, start, end int64, marks []int
 }
 
 func (d *loader) replaySegment(p *ProducerState, s *segment, from, end int64) error {
+	if s != d.segments[len(d.segments)-1] {
+		if err := s.trustIndexes(); err != nil {
+			return err
+		}
+	}
 	_, pos, err := s.index.lookup(from)
 	if err != nil {
 		return err

@@ -42,6 +42,10 @@ type segment struct {
 	size atomic.Int64 // bytes of whole batches
 	used atomic.Bool  // since the clock hand of openFiles passed
 
+	unchecked atomic.Bool // the indexes were found on disk and not looked at yet
+	checkMu   sync.Mutex  // one look at a time; taken before mu
+	rebuilt   bool        // the indexes, since the segment was opened; guarded by checkMu
+
 	// Guarded by Log.mu: only the appender and the loader touch them.
 	sinceIndex     int64 // bytes appended since the last index entry
 	firstTimestamp int64 // max timestamp of the first batch
@@ -223,6 +227,9 @@ func (s *segment) modified() (time.Time, error) {
 // of the batch that brought it: noTimestamp and the base when there is none.
 // A segment opened from disk takes them from its last time index entry.
 func (s *segment) largestTimestamp() (ts, offset int64, err error) {
+	if err := s.trustIndexes(); err != nil {
+		return 0, 0, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.largestLocked()
