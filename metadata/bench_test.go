@@ -80,3 +80,15 @@ func BenchmarkCreateTopicOnDisk(b *testing.B) {
 		k++
 	}
 }
+
+func BenchmarkOpenEmpty(b *testing.B) {
+	root := b.TempDir()
+	k := 0
+	for b.Loop() {
+		n := newNode(b, vfs.OS(), filepath.Join(root, fmt.Sprint(k), DirName)).start()
+		b.StopTimer()
+		n.stop()
+		k++
+		b.StartTimer()
+	}
+}

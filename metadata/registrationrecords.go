@@ -186,9 +186,8 @@ func (r *UnfenceBrokerRecord) code(c *coder) {
 
 // Values of BrokerRegistrationChangeRecord.Fenced.
 const (
-	fencedNoChange int8 = 0
-	fencedYes      int8 = 1
-	fencedNo       int8 = -1
+	fencedYes int8 = 1
+	fencedNo  int8 = -1
 )
 
 // BrokerRegistrationChangeRecord changes a registration. It is written in the
