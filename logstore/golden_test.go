@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // TestGolden feeds the batches that Apache Kafka 4.4.0 got to a store and
@@ -25,15 +26,15 @@ func TestGolden(t *testing.T) {
 		{name: "reject"},
 		{name: "codecs", skip: `^c-(gzip|snappy|lz4|zstd)-0/.*\.(log|index|timeindex)$`},
 	} {
-		t.Run(g.name, func(t *testing.T) { replayGolden(t, g.name, g.skip, false) })
+		t.Run(g.name, func(t *testing.T) { replayGolden(t, g.name, g.skip, nil) })
 	}
 	// Here the wall clock rolls segments.
 	t.Run("roll-time", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) { replayGolden(t, "roll-time", "", true) })
+		synctest.Test(t, func(t *testing.T) { replayGolden(t, "roll-time", "", time.Sleep) })
 	})
 }
 
-func replayGolden(t *testing.T, name, skip string, sleep bool) {
+func replayGolden(t *testing.T, name, skip string, sleep func(time.Duration)) {
 	c := loadGolden(t, name)
 	r := newReplay(t, c)
 	r.sleep = sleep

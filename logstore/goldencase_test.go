@@ -217,7 +217,7 @@ type replay struct {
 	store  *Store
 	epoch  int32
 	config map[string]Config
-	sleep  bool // waits take their time, in a synctest bubble
+	sleep  func(time.Duration) // not nil: waits take their time, in a synctest bubble
 }
 
 func newReplay(t *testing.T, c *goldenCase) *replay {
@@ -241,8 +241,8 @@ func (r *replay) run(capture func(name string)) {
 			r.config[step.Topic] = cfg
 			r.store.Log(TopicPartition{Topic: step.Topic}).SetConfig(cfg)
 		case "wait":
-			if r.sleep {
-				time.Sleep(time.Duration(step.Ms) * time.Millisecond)
+			if r.sleep != nil {
+				r.sleep(time.Duration(step.Ms) * time.Millisecond)
 			}
 			r.wait(step.Ms)
 		case "deleteTopic":
@@ -304,7 +304,7 @@ func (r *replay) ends() map[TopicPartition]int64 {
 
 func (r *replay) create(step goldenStep) {
 	base := DefaultConfig()
-	if r.sleep {
+	if r.sleep != nil {
 		base.TimestampAfterMaxMs = math.MaxInt64 // a bubble's clock stands in 2000
 	}
 	cfg := r.configure(r.configure(base, r.c.Broker), step.Config)
