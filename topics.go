@@ -3,8 +3,8 @@ package minibroker
 import (
 	"errors"
 	"fmt"
-	"maps"
 
+	"minibroker/config"
 	"minibroker/logstore"
 	"minibroker/metadata"
 )
@@ -21,7 +21,16 @@ func (b *Broker) adoptLogs() error {
 	for _, log := range b.store.Logs() {
 		tp := log.TopicPartition()
 		topic, ok := image.Topic(tp.Topic)
-		if ok && topic.ID == log.TopicID() && int(tp.Partition) < len(topic.Partitions) {
+		known := ok && int(tp.Partition) < len(topic.Partitions)
+		if known && topic.ID == log.TopicID() {
+			continue
+		}
+		if known && log.TopicID() == (logstore.UUID{}) {
+			b.log.Warn(fmt.Sprintf("%s had no partition.metadata; it is written again for topic id %s", log.Dir(), topic.ID),
+				"logger", "kafka.log.LogManager")
+			if err := log.AdoptTopicID(topic.ID); err != nil {
+				return err
+			}
 			continue
 		}
 		b.log.Warn(fmt.Sprintf("Found stray log dir %s: the topicId %s of the directory is not in the metadata", log.Dir(), log.TopicID()),
@@ -64,18 +73,19 @@ func (b *Broker) onChange(old, image *metadata.Image) error {
 		return nil
 	}
 	var errs []error
-	for _, topic := range old.Topics() {
-		if now, ok := image.Topic(topic.Name); !ok || now.ID != topic.ID {
-			errs = append(errs, b.removePartitions(topic))
+	changes := image.TopicChanges(old)
+	for _, c := range changes {
+		if c.Old != nil && (c.New == nil || c.New.ID != c.Old.ID) {
+			errs = append(errs, b.removePartitions(c.Old))
 		}
 	}
-	for _, topic := range image.Topics() {
-		before, ok := old.Topic(topic.Name)
+	for _, c := range changes {
 		switch {
-		case !ok || before.ID != topic.ID:
-			errs = append(errs, b.addPartitions(topic, 0))
-		case len(before.Partitions) < len(topic.Partitions):
-			errs = append(errs, b.addPartitions(topic, len(before.Partitions)))
+		case c.New == nil:
+		case c.Old == nil || c.Old.ID != c.New.ID:
+			errs = append(errs, b.addPartitions(c.New, 0))
+		case len(c.Old.Partitions) < len(c.New.Partitions):
+			errs = append(errs, b.addPartitions(c.New, len(c.Old.Partitions)))
 		}
 	}
 	b.followSettings(old, image)
@@ -84,18 +94,27 @@ func (b *Broker) onChange(old, image *metadata.Image) error {
 
 // followSettings gives changed settings to the logs they concern: a topic's to its own logs, a broker's to all.
 func (b *Broker) followSettings(old, image *metadata.Image) {
-	before, now := layersOf(b.config, old), layersOf(b.config, image)
-	all := !maps.Equal(before.ClusterDefault, now.ClusterDefault) || !maps.Equal(before.Node, now.Node)
-	for _, topic := range image.Topics() {
-		overrides := image.Config(metadata.ResourceTopic, topic.Name)
-		if !all && maps.Equal(overrides, old.Config(metadata.ResourceTopic, topic.Name)) {
-			continue
-		}
-		cfg := logConfig(now, overrides)
-		for _, p := range topic.Partitions {
-			if log := b.store.Log(logstore.TopicPartition{Topic: topic.Name, Partition: p.ID}); log != nil {
-				log.SetConfig(cfg)
+	layers := layersOf(b.config, image)
+	for _, r := range image.ConfigChanges(old) {
+		switch r.Kind {
+		case metadata.ResourceTopic:
+			if topic, ok := image.Topic(r.Name); ok {
+				b.configureLogs(layers, image, topic)
 			}
+		case metadata.ResourceBroker:
+			for _, topic := range image.Topics() {
+				b.configureLogs(layers, image, topic)
+			}
+			return
+		}
+	}
+}
+
+func (b *Broker) configureLogs(layers config.Layers, image *metadata.Image, topic *metadata.Topic) {
+	cfg := logConfig(layers, image.Config(metadata.ResourceTopic, topic.Name))
+	for _, p := range topic.Partitions {
+		if log := b.store.Log(logstore.TopicPartition{Topic: topic.Name, Partition: p.ID}); log != nil {
+			log.SetConfig(cfg)
 		}
 	}
 }
