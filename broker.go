@@ -127,7 +127,7 @@ func (b *Broker) serve() error {
 	b.background(func() { b.runTasks(ctx, b.tasks(time.Now())) })
 	b.background(func() {
 		if err := b.store.RunDeletions(ctx); err != nil && ctx.Err() == nil {
-			b.log.Error("Removing deleted partitions: "+err.Error(), "logger", "kafka.log.LogManager")
+			b.log.Error("Removing deleted partitions: "+err.Error(), "logger", "org.apache.kafka.storage.internals.log.LogManager")
 		}
 	})
 	for _, l := range b.listeners {

@@ -27,14 +27,14 @@ func (b *Broker) adoptLogs() error {
 		}
 		if known && log.TopicID() == (logstore.UUID{}) {
 			b.log.Warn(fmt.Sprintf("%s had no partition.metadata; it is written again for topic id %s", log.Dir(), topic.ID),
-				"logger", "kafka.log.LogManager")
+				"logger", "org.apache.kafka.storage.internals.log.LogManager")
 			if err := log.AdoptTopicID(topic.ID); err != nil {
 				return err
 			}
 			continue
 		}
 		b.log.Warn(fmt.Sprintf("Found stray log dir %s: the topicId %s of the directory is not in the metadata", log.Dir(), log.TopicID()),
-			"logger", "kafka.log.LogManager")
+			"logger", "org.apache.kafka.storage.internals.log.LogManager")
 		if err := b.store.Stray(tp); err != nil {
 			return err
 		}

@@ -10,7 +10,8 @@ import (
 // env is what the logs of one store share.
 type env struct {
 	fsys     vfs.FS
-	logger   *slog.Logger
+	lines    *slog.Logger // of the classes of Kafka's that line names
+	logger   *slog.Logger // of Kafka's LogManager
 	files    *openFiles
 	removals *removals
 	chunks   chunkPool
@@ -27,5 +28,6 @@ func newEnv(fsys vfs.FS, logger *slog.Logger, openFileLimit int) *env {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	return &env{fsys: fsys, logger: logger, files: newOpenFiles(openFileLimit), removals: newRemovals(fsys, logger)}
+	manager := logger.With(slog.String("logger", kafkaClasses+"LogManager"))
+	return &env{fsys: fsys, lines: logger, logger: manager, files: newOpenFiles(openFileLimit), removals: newRemovals(fsys, manager)}
 }

@@ -26,7 +26,7 @@ func newLoggers(root slog.Level) *loggers {
 	l := &loggers{root: root, known: map[string]bool{rootLogger: true}, own: map[string]slog.Level{}}
 	for _, name := range []string{
 		defaultLogger,
-		"kafka.log.LogManager",
+		"org.apache.kafka.storage.internals.log.LogManager",
 		"kafka.network.DataPlaneAcceptor",
 		"kafka.network.SocketServer",
 		"kafka.server.BrokerServer",
