@@ -101,19 +101,24 @@ func (d *Dir) readTop(nodeID int32, logger *slog.Logger) (MetaProperties, error)
 }
 
 // readCheckpoint reads an offset checkpoint file, or creates it empty. A field
-// that is no number counts as an empty file, as in Kafka; all else that is
-// wrong is an error.
+// that is no number counts as an empty file, as in Kafka; a file that is
+// otherwise malformed is set aside.
 func (d *Dir) readCheckpoint(name string, into *map[TopicPartition]int64, logger *slog.Logger) error {
 	if err := touch(d.fsys, d.file(name)); err != nil || into == nil {
 		return err
 	}
 	var err error
 	*into, err = ReadOffsetCheckpoint(d.fsys, d.file(name))
+	if err == nil {
+		return nil
+	}
+	*into = make(map[TopicPartition]int64)
 	if errors.Is(err, ErrNotANumber) {
 		logger.Warn("Error occurred while reading "+name+" file of directory "+d.Path+", resetting it", slog.Any("error", err))
-		*into, err = make(map[TopicPartition]int64), nil
+		return nil
 	}
-	return err
+	err = setMalformedAside(d.fsys, logger, d.file(name), "It counts as empty: its offsets are derived again.", err)
+	return errors.Join(err, touch(d.fsys, d.file(name)))
 }
 
 // touch makes an empty file unless there is one.

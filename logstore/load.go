@@ -70,7 +70,8 @@ func (d *loader) load(deleted bool) error {
 	if err := d.topicID(); err != nil {
 		return err
 	}
-	if l.epochs, err = openLeaderEpochs(l.env.fsys, d.o.Dir); err != nil {
+	derive, err := d.openEpochs()
+	if err != nil {
 		return err
 	}
 	if files, err = d.finishSwaps(files); err != nil {
@@ -78,6 +79,11 @@ func (d *loader) load(deleted bool) error {
 	}
 	if err := d.openSegments(files); err != nil {
 		return err
+	}
+	if derive {
+		if err := d.deriveEpochs(); err != nil {
+			return err
+		}
 	}
 	end := int64(0)
 	if deleted {
@@ -93,17 +99,22 @@ func (d *loader) load(deleted bool) error {
 
 // topicID reads partition.metadata, or writes it for a new directory.
 func (d *loader) topicID() error {
-	have, err := readPartitionMetadata(d.log.env.fsys, d.o.Dir)
-	switch {
-	case err == nil:
+	fsys := d.log.env.fsys
+	have, err := readPartitionMetadata(fsys, d.o.Dir)
+	if err == nil {
 		d.log.topicID.Store(&have.TopicID)
 		return nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
-	case d.o.TopicID == UUID{}:
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		const instead = "The topic id is taken from the cluster's metadata, if that knows the topic."
+		if err := setMalformedAside(fsys, d.log.env.logger, d.path(partitionMetadataName), instead, err); err != nil {
+			return err
+		}
+	}
+	if d.o.TopicID == (UUID{}) {
 		return nil
 	}
-	return writePartitionMetadata(d.log.env.fsys, d.o.Dir, PartitionMetadata{TopicID: d.o.TopicID})
+	return writePartitionMetadata(fsys, d.o.Dir, PartitionMetadata{TopicID: d.o.TopicID})
 }
 
 // openSegments opens every .log in name order and recovers those that lack an
@@ -139,6 +150,7 @@ func (d *loader) openSegment(base int64, files fileList) error {
 	}
 	s.size.Store(info.Size())
 	s.unchecked.Store(true)
+	s.found = true
 	if !files.has(segmentFileName(base, timeIndexSuffix)) {
 		if err := s.times.createEmpty(); err != nil {
 			return err
@@ -177,7 +189,7 @@ func (d *loader) offsets() (end int64, err error) {
 	}
 	known := len(d.segments) > 0
 	if known {
-		if end, err = d.endOffset(); err != nil {
+		if end, err = d.checkedEnd(); err != nil {
 			return 0, err
 		}
 		if end < d.o.LogStartOffset {
@@ -200,6 +212,23 @@ func (d *loader) offsets() (end int64, err error) {
 	d.log.recoveryPoint.Store(point)
 	last := d.segments[len(d.segments)-1]
 	return end, errors.Join(last.index.resizeFull(), last.times.resizeFull())
+}
+
+// checkedEnd is the end offset. A clean stop leaves the recovery point there: if
+// it is elsewhere, the marker does not belong to these files, and what may not
+// have reached the disk is recovered. Kafka 4.4.0 believes the marker.
+func (d *loader) checkedEnd() (int64, error) {
+	end, err := d.endOffset()
+	if err != nil || !d.o.Clean || end == d.o.RecoveryPoint || end < d.o.LogStartOffset {
+		return end, err
+	}
+	d.log.warn("LogLoader", fmt.Sprintf("The log ends at %d, but the clean stop was at %d: the clean shutdown file does not fit it. Recovering it.",
+		end, d.o.RecoveryPoint))
+	d.o.Clean = false
+	if err := d.recoverUnflushed(); err != nil {
+		return 0, err
+	}
+	return d.endOffset()
 }
 
 // endOffset is the offset after the last batch: from the last offset index
@@ -230,7 +259,7 @@ func (s *segment) nextOffset() (int64, error) {
 	if size == 0 {
 		return s.base, nil
 	}
-	if int64(pos) >= size {
+	if int64(pos) < 0 || int64(pos) >= size {
 		return 0, fmt.Errorf("%w: index entry at %d, file of %d bytes", errNoBatch, pos, size)
 	}
 	scan, done, err := s.scan(int64(pos), size)
@@ -289,6 +318,10 @@ func (d *loader) createIfEmpty(base int64) error {
 // the log.
 func (d *loader) state(end int64) error {
 	l := d.log
+	if err := d.reportGaps(); err != nil {
+		return err
+	}
+	d.segments[len(d.segments)-1].unchecked.Store(false) // its end was just looked at
 	start := max(d.o.LogStartOffset, d.segments[0].base)
 	if err := l.epochs.truncateFromEnd(end); err != nil {
 		return err
@@ -331,14 +364,14 @@ func (d *loader) finishSwaps(files fileList) (fileList, error) {
 			minCleaned = base
 		}
 	}
-	swaps := make(map[string]int64)
+	swaps, empty := make(map[string]int64), d.emptySwaps(files)
 	for _, name := range files.sorted() {
 		base, _, ok := parseSegmentFileName(name)
 		unfinished := minCleaned >= 0 && base >= minCleaned
 		switch {
 		case strings.HasSuffix(name, deletedSuffix) && !strings.HasSuffix(name, ".checkpoint"+deletedSuffix),
 			strings.HasSuffix(name, cleanedSuffix),
-			strings.HasSuffix(name, swapSuffix) && ok && unfinished:
+			strings.HasSuffix(name, swapSuffix) && ok && (unfinished || empty[base]):
 			if err := d.log.env.fsys.Remove(d.path(name)); err != nil {
 				return nil, err
 			}

@@ -89,6 +89,7 @@ func (d *loader) rebuild(s *segment, producers *ProducerState) (cut int64, err e
 	}
 	s.setLargest(noTimestamp, s.base)
 	s.unchecked.Store(false)
+	s.found = false
 	size := s.size.Load()
 	file, err := s.pin()
 	if err != nil {

@@ -89,6 +89,7 @@ func (l *Log) rollLocked(base int64, cfg *Config) error {
 	if err := active.seal(cfg.Preallocate); err != nil {
 		return l.failLocked(fmt.Sprintf("seal segment %020d", active.base), err)
 	}
+	active.unchecked.Store(active.found)
 	next, err := createSegment(l, base, cfg)
 	if err != nil {
 		// The sealed segment cannot take entries any more; without room for a

@@ -45,6 +45,7 @@ type segment struct {
 	unchecked atomic.Bool // the indexes were found on disk and not looked at yet
 	checkMu   sync.Mutex  // one look at a time; taken before mu
 	rebuilt   bool        // the indexes, since the segment was opened; guarded by checkMu
+	found     bool        // on disk, and not recovered; guarded by Log.mu
 
 	// Guarded by Log.mu: only the appender and the loader touch them.
 	sinceIndex     int64 // bytes appended since the last index entry

@@ -93,7 +93,7 @@ func (v *verifier) topFile(path, name string) {
 	case metaPropertiesName, lockName, cleanShutdownName, recoveryPointCheckpoint, logStartCheckpoint,
 		replicationCheckpoint, cleanerCheckpoint, "bootstrap.checkpoint":
 	default:
-		if !strings.HasSuffix(name, tmpSuffix) {
+		if !strings.HasSuffix(name, tmpSuffix) && !strings.HasSuffix(name, malformedSuffix) {
 			v.add(path, -1, "unknown file")
 		}
 	}
@@ -174,7 +174,7 @@ func (v *verifier) partitionFile(dir, name string, segments map[int64]*verifiedS
 		return nil
 	}
 	base, suffix, ok := parseSegmentFileName(name)
-	if strings.HasSuffix(name, ".checkpoint") || strings.HasSuffix(name, deletedSuffix) || strings.HasSuffix(name, tmpSuffix) {
+	if strings.HasSuffix(name, ".checkpoint") || strings.HasSuffix(name, deletedSuffix) || strings.HasSuffix(name, tmpSuffix) || strings.HasSuffix(name, malformedSuffix) {
 		return nil
 	}
 	if !ok {
