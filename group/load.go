@@ -1,0 +1,187 @@
+package group
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"minibroker/record"
+)
+
+const (
+	loadBufferBytes = 256 << 10
+	// maxDecompressedBytes bounds what one batch may unpack to.
+	maxDecompressedBytes = 128 << 20
+	// progressEvery is how often a long load says how far it is.
+	progressEvery = 5 * time.Second
+)
+
+// load reads the partition from its start to its end and makes the shard
+// usable.
+func (s *shard) load() {
+	began := time.Now()
+	err := s.replayLog(began)
+	if err != nil {
+		s.logf(slog.LevelError, "Loading of the groups in this partition did not succeed, they cannot be used: %v", err)
+		s.state.CompareAndSwap(shardLoading, shardBroken)
+		return
+	}
+	for _, g := range s.all() {
+		g.mu.Lock()
+		g.machine.startLocked()
+		g.mu.Unlock()
+	}
+	if s.state.CompareAndSwap(shardLoading, shardReady) && s.log.EndOffset() > 0 {
+		s.logf(slog.LevelInfo, "Finished loading of metadata from partition %s-%d in %dms: %d groups, %d records.",
+			topicName, s.partition, time.Since(began).Milliseconds(), len(s.groups), s.log.EndOffset()-s.log.StartOffset())
+	}
+}
+
+func (s *shard) replayLog(began time.Time) error {
+	r := replay{s: s, unknown: map[int16]bool{}}
+	start, end := s.log.StartOffset(), s.log.EndOffset()
+	buf, told := make([]byte, 0, min(loadBufferBytes, 1<<10)), began
+	for next := start; next < end; {
+		set, err := s.log.Read(next, buf[:0])
+		if err != nil {
+			return fmt.Errorf("read at offset %d: %w", next, err)
+		}
+		if cap(set) > cap(buf) {
+			buf = set
+		}
+		from := next
+		for len(set) > 0 {
+			batch, rest, err := record.Next(set)
+			if err != nil {
+				return fmt.Errorf("read at offset %d: %w", next, err)
+			}
+			if err := r.batch(batch); err != nil {
+				return err
+			}
+			next, set = batch.NextOffset(), rest
+		}
+		if next == from {
+			return nil // all behind this was deleted
+		}
+		if time.Since(told) > progressEvery {
+			told = time.Now()
+			s.logf(slog.LevelInfo, "Loading of metadata: %d%%, offset %d of %d.", 100*(next-start)/(end-start), next, end)
+		}
+		if s.c.ctx.Err() != nil {
+			return s.c.ctx.Err()
+		}
+	}
+	return nil
+}
+
+// replay applies records in the order of the log.
+type replay struct {
+	s       *shard
+	unknown map[int16]bool // types that a warning was written about
+}
+
+func (r *replay) batch(b record.Batch) error {
+	if b.IsControl() {
+		marker, err := b.Marker()
+		if err == nil {
+			r.s.completeTransaction(b.ProducerID(), b.BaseOffset(), marker.Commit)
+		}
+		return nil // what is no marker is of no concern here
+	}
+	producer := record.NoProducerID
+	if b.IsTransactional() {
+		producer = b.ProducerID()
+	}
+	return b.ForEach(maxDecompressedBytes, func(rec *record.Record) error {
+		if err := r.record(rec, producer); err != nil {
+			return fmt.Errorf("record at offset %d: %w", rec.Offset, err)
+		}
+		return nil
+	})
+}
+
+func (r *replay) record(rec *record.Record, producer int64) error {
+	kind, err := recordType(rec.Key)
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case typeLegacyOffsetCommit, typeOffsetCommit:
+		return r.offset(rec, producer)
+	case typeGroupMetadata:
+		return r.classic(rec)
+	}
+	if !r.unknown[kind] {
+		r.unknown[kind] = true
+		r.s.logf(slog.LevelWarn, "Unknown record type %d while loading offsets and group metadata. Ignoring it. It could be a left over from an aborted upgrade.", kind)
+	}
+	return nil
+}
+
+func (r *replay) offset(rec *record.Record, producer int64) error {
+	id, p, err := decodeOffsetKey(rec.Key)
+	if err != nil {
+		return err
+	}
+	if rec.Value == nil {
+		if g := r.s.find(id); g != nil {
+			g.dropOffsetLocked(p)
+			g.mu.Unlock()
+		}
+		return nil
+	}
+	o, err := decodeOffset(rec.Value)
+	if err != nil {
+		return err
+	}
+	o.recordOffset = rec.Offset
+	g, _, err := r.s.findOrCreate(id)
+	if err != nil {
+		return err
+	}
+	defer g.mu.Unlock()
+	if producer < 0 {
+		g.offsets.put(p, o)
+		return nil
+	}
+	g.putPendingLocked(producer, p, o)
+	return nil
+}
+
+func (r *replay) classic(rec *record.Record) error {
+	id, err := decodeClassicKey(rec.Key)
+	if err != nil {
+		return err
+	}
+	if rec.Value == nil {
+		r.s.dropGroup(id)
+		return nil
+	}
+	v, err := decodeClassic(bytes.Clone(rec.Value)) // its bytes are kept, the buffer is not
+	if err != nil {
+		return err
+	}
+	g, _, err := r.s.findOrCreate(id)
+	if err != nil {
+		return err
+	}
+	defer g.mu.Unlock()
+	g.machine = restoreClassic(g, v)
+	return nil
+}
+
+// dropGroup follows a record that deletes a group. Its offsets have records of
+// their own: while there are some, it goes on as a group without members.
+func (s *shard) dropGroup(id string) {
+	g := s.find(id)
+	if g == nil {
+		return
+	}
+	defer g.mu.Unlock()
+	if g.offsets.empty() {
+		s.removeLocked(g)
+		return
+	}
+	g.machine = newClassic(g)
+}
