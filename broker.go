@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"minibroker/config"
+	"minibroker/group"
 	"minibroker/handlers"
 	"minibroker/internal/vfs"
 	"minibroker/logstore"
@@ -34,6 +35,7 @@ type Broker struct {
 	store      *logstore.Store
 	meta       *metadata.Store
 	partitions *partition.Manager
+	groups     *group.Coordinator
 	server     *server.Server
 
 	cancel  context.CancelFunc // ends the background work
@@ -72,6 +74,7 @@ func (b *Broker) open(ctx context.Context) error {
 		return err
 	}
 	b.partitions = partition.New(partition.Options{Store: b.store, Logger: b.log})
+	b.groups = b.newGroups()
 	if err := b.adoptLogs(); err != nil {
 		return err
 	}
@@ -150,7 +153,7 @@ func (b *Broker) newAPI() (*handlers.API, *protocol.Versions, error) {
 		return nil, nil, err
 	}
 	return handlers.New(handlers.Options{
-		Metadata: b.meta, Partitions: b.partitions, Store: b.store, Config: b.config, Layers: b.layers,
+		Metadata: b.meta, Partitions: b.partitions, Groups: b.groups, Store: b.store, Config: b.config, Layers: b.layers,
 		Versions: versions, Logger: b.log, Loggers: b.loggers, AdvertisedFor: b.advertised,
 	}), versions, nil
 }
@@ -180,6 +183,7 @@ func (b *Broker) Close(ctx context.Context) error {
 func (b *Broker) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
+	b.groups.Close()       // members that wait look for another coordinator
 	b.server.Shutdown(ctx) // a client that is cut off after the grace asks again elsewhere
 	b.cancel()
 	b.working.Wait()
@@ -203,6 +207,9 @@ func (b *Broker) Abort() {
 func (b *Broker) abandon() {
 	for _, l := range b.listeners {
 		l.socket.Close()
+	}
+	if b.groups != nil {
+		b.groups.Close()
 	}
 	if b.meta != nil {
 		b.meta.Abort() // nothing more is written, so nothing can be lost

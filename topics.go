@@ -63,7 +63,7 @@ func (b *Broker) addPartitions(topic *metadata.Topic, first int) error {
 			return fmt.Errorf("lead partition %s: %w", tp, err)
 		}
 	}
-	return nil
+	return b.leadGroups(topic, first)
 }
 
 // onChange follows a change of the metadata: it runs before the change is answered, so that what an answer reports can
@@ -120,7 +120,7 @@ func (b *Broker) configureLogs(layers config.Layers, image *metadata.Image, topi
 }
 
 func (b *Broker) removePartitions(topic *metadata.Topic) error {
-	var errs []error
+	errs := []error{b.resignGroups(topic)}
 	for _, p := range topic.Partitions {
 		tp := logstore.TopicPartition{Topic: topic.Name, Partition: p.ID}
 		b.partitions.Remove(tp)

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"minibroker/config"
+	"minibroker/group"
 	"minibroker/logstore"
 	"minibroker/metadata"
 	"minibroker/partition"
@@ -30,6 +31,7 @@ type Options struct {
 	Metadata   *metadata.Store
 	Partitions *partition.Manager
 	Store      *logstore.Store
+	Groups     *group.Coordinator
 	Config     *config.Broker
 	// Layers returns the settings in force: the static ones under the dynamic
 	// ones of the metadata log. It is called per request and must be cheap.
@@ -59,6 +61,7 @@ type API struct {
 	meta       *metadata.Store
 	partitions *partition.Manager
 	store      *logstore.Store
+	groups     *group.Coordinator
 	config     *config.Broker
 	layers     func() config.Layers
 	versions   *protocol.Versions
@@ -92,6 +95,7 @@ func New(o Options) *API {
 		meta:       o.Metadata,
 		partitions: o.Partitions,
 		store:      o.Store,
+		groups:     o.Groups,
 		config:     o.Config,
 		layers:     o.Layers,
 		versions:   o.Versions,
@@ -117,7 +121,17 @@ func (a *API) table() [lastKey + 1]route {
 		kmsg.OffsetForLeaderEpoch:    plain(a.offsetForLeaderEpoch),
 		kmsg.DescribeProducers:       plain(a.describeProducers),
 		kmsg.Metadata:                plain(a.metadata),
+		kmsg.OffsetCommit:            plain(a.offsetCommit),
+		kmsg.OffsetFetch:             plain(a.offsetFetch),
 		kmsg.FindCoordinator:         plain(a.findCoordinator),
+		kmsg.JoinGroup:               plain(a.joinGroup),
+		kmsg.Heartbeat:               plain(a.heartbeat),
+		kmsg.LeaveGroup:              plain(a.leaveGroup),
+		kmsg.SyncGroup:               plain(a.syncGroup),
+		kmsg.DescribeGroups:          plain(a.describeGroups),
+		kmsg.ListGroups:              plain(a.listGroups),
+		kmsg.DeleteGroups:            plain(a.deleteGroups),
+		kmsg.OffsetDelete:            plain(a.offsetDelete),
 		kmsg.ApiVersions:             plain(a.apiVersions),
 		kmsg.CreateTopics:            plain(a.createTopics),
 		kmsg.DeleteTopics:            plain(a.deleteTopics),

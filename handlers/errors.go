@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 
+	"minibroker/group"
 	"minibroker/logstore"
 	"minibroker/metadata"
 	"minibroker/partition"
@@ -209,6 +210,25 @@ type sentinel struct {
 
 // sentinels is the table of the errors of lower packages. The first match wins.
 var sentinels = [...]sentinel{
+	{group.ErrInvalidGroupID, codeInvalidGroupID},
+	{group.ErrUnknownMember, codeUnknownMemberID},
+	{group.ErrFencedInstance, codeFencedInstanceID},
+	{group.ErrMemberIDRequired, codeMemberIDRequired},
+	{group.ErrIllegalGeneration, codeIllegalGeneration},
+	{group.ErrInconsistentProtocol, codeInconsistentGroupProtocol},
+	{group.ErrInvalidSessionTimeout, codeInvalidSessionTimeout},
+	{group.ErrRebalanceInProgress, codeRebalanceInProgress},
+	{group.ErrGroupMaxSize, codeGroupMaxSizeReached},
+	{group.ErrMetadataTooLarge, codeOffsetMetadataTooLarge},
+	{group.ErrGroupNotFound, codeGroupIDNotFound},
+	{group.ErrNonEmptyGroup, codeNonEmptyGroup},
+	{group.ErrSubscribed, codeGroupSubscribedToTopic},
+	{group.ErrUnstableOffset, codeUnstableOffsetCommit},
+	{group.ErrLoading, codeCoordinatorLoadInProgress},
+	{group.ErrNotCoordinator, codeNotCoordinator},
+	{group.ErrNotAvailable, codeCoordinatorNotAvailable},
+	{group.ErrRecordsTooLarge, codeUnknownServerError},
+	{group.ErrStorage, codeNotCoordinator}, // the client asks again, and may find it mended
 	{partition.ErrUnknownPartition, codeUnknownTopicOrPartition},
 	{metadata.ErrUnknownTopic, codeUnknownTopicOrPartition},
 	{metadata.ErrTopicExists, codeTopicAlreadyExists},
@@ -249,11 +269,15 @@ func errorCode(err error) int16 {
 }
 
 // errorMessage returns what an answer says beside errorCode(err): an apiError's
-// own sentence, nil when it has none or when there is no error, and for errors
-// from below the code's usual sentence.
+// or a refusal's own sentence, nil when it has none or when there is no error,
+// and for other errors from below the code's usual sentence.
 func errorMessage(err error) *string {
 	if err == nil {
 		return nil
+	}
+	var refusal *group.Refusal
+	if errors.As(err, &refusal) {
+		return &refusal.Text
 	}
 	var own *apiError
 	if !errors.As(err, &own) {
