@@ -212,7 +212,7 @@ func (l *Log) checkProducersLocked(a *appendSet, o AppendOptions) (AppendInfo, e
 		if b.ProducerID() < 0 {
 			continue
 		}
-		dup, err := l.producers.check(b, producerCheck{
+		dup, err := l.checkProducerLocked(b, producerCheck{
 			origin: o.Origin, transactionVersion: o.TransactionVersion, unverified: o.Unverified,
 		})
 		if err != nil {

@@ -41,6 +41,7 @@ type producerEntry struct {
 	epoch            int16
 	batches          uint8 // how many are remembered
 	newest           uint8 // index in recent
+	fromSnapshot     bool  // batches before the remembered ones may be in the log
 	recent           [rememberedBatches]batchMeta
 }
 

@@ -176,6 +176,7 @@ func (p *ProducerState) loadEntries(entries []*producerEntry, now time.Time) {
 		if p.expired(e, now) {
 			continue
 		}
+		e.fromSnapshot = true
 		p.insert(e)
 		if e.inTransaction() {
 			p.addOpen(e)
