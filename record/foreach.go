@@ -12,10 +12,7 @@ func (b Batch) ForEach(maxDecompressed int, fn func(*Record) error) error {
 	if b.Count() < 0 {
 		return invalidRecord("negative number of records")
 	}
-	place := placing{base: b.BaseOffset(), first: b.BaseTimestamp()}
-	if b.TimestampType() == LogAppendTime {
-		place.fixed, place.timestamp = true, b.MaxTimestamp()
-	}
+	place := b.placing()
 	if b.Codec() == None {
 		return b.forEachPlain(place, fn)
 	}
@@ -29,6 +26,14 @@ func (b Batch) ForEach(maxDecompressed int, fn func(*Record) error) error {
 type placing struct {
 	base, first, timestamp int64
 	fixed                  bool // all records have timestamp
+}
+
+func (b Batch) placing() placing {
+	place := placing{base: b.BaseOffset(), first: b.BaseTimestamp()}
+	if b.TimestampType() == LogAppendTime {
+		place.fixed, place.timestamp = true, b.MaxTimestamp()
+	}
+	return place
 }
 
 func (p *placing) set(r *Record) {

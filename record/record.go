@@ -212,6 +212,11 @@ func nullableSize(b []byte) int {
 // appendRecord encodes a record. Timestamp and offset of r are not looked at.
 func appendRecord(dst []byte, r *Record, timestampDelta int64, offsetDelta int32) []byte {
 	dst = appendVarint(dst, int64(bodySize(r, timestampDelta, offsetDelta)))
+	return appendRecordBody(dst, r, timestampDelta, offsetDelta)
+}
+
+// appendRecordBody encodes a record without its length.
+func appendRecordBody(dst []byte, r *Record, timestampDelta int64, offsetDelta int32) []byte {
 	dst = append(dst, 0)
 	dst = appendVarint(dst, timestampDelta)
 	dst = appendVarint(dst, int64(offsetDelta))

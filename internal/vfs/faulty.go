@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"sync/atomic"
+	"time"
 )
 
 // Kind names a file operation.
@@ -12,24 +13,25 @@ type Kind int
 
 // The operations that are counted by Mem and can be made to fail by Faulty.
 const (
-	OpOpen     Kind = iota // OpenFile of an existing file
-	OpCreate               // OpenFile with O_CREATE
-	OpRead                 // ReadAt
-	OpWrite                // WriteAt
-	OpTruncate             // Truncate
-	OpSync                 // Sync
-	OpClose                // Close of a file
-	OpRemove               // Remove, RemoveAll
-	OpRename               // Rename; the name is the old one
-	OpMkdir                // MkdirAll
-	OpReadDir              // ReadDir
-	OpStat                 // Stat of the file system or of a file
-	OpSyncDir              // SyncDir
-	OpLock                 // Lock
+	OpOpen       Kind = iota // OpenFile of an existing file
+	OpCreate                 // OpenFile with O_CREATE
+	OpRead                   // ReadAt
+	OpWrite                  // WriteAt
+	OpTruncate               // Truncate
+	OpSync                   // Sync
+	OpClose                  // Close of a file
+	OpRemove                 // Remove, RemoveAll
+	OpRename                 // Rename; the name is the old one
+	OpMkdir                  // MkdirAll
+	OpReadDir                // ReadDir
+	OpStat                   // Stat of the file system or of a file
+	OpSyncDir                // SyncDir
+	OpLock                   // Lock
+	OpSetModTime             // SetModTime
 )
 
 var kindNames = [...]string{"open", "create", "read", "write", "truncate", "sync", "close",
-	"remove", "rename", "mkdir", "readdir", "stat", "syncdir", "lock"}
+	"remove", "rename", "mkdir", "readdir", "stat", "syncdir", "lock", "modtime"}
 
 // String returns the operation's name in lower case.
 func (k Kind) String() string {
@@ -130,6 +132,14 @@ func (f *Faulty) Stat(name string) (fs.FileInfo, error) {
 		return nil, err
 	}
 	return f.inner.Stat(name)
+}
+
+// SetModTime sets a modification time.
+func (f *Faulty) SetModTime(name string, t time.Time) error {
+	if err := f.ask(OpSetModTime, name); err != nil {
+		return err
+	}
+	return f.inner.SetModTime(name, t)
 }
 
 // SyncDir asks for OpSyncDir.

@@ -332,6 +332,21 @@ func (m *Mem) Stat(name string) (fs.FileInfo, error) {
 	return n.info(filepath.Base(name)), nil
 }
 
+// SetModTime sets a file's modification time.
+func (m *Mem) SetModTime(name string, t time.Time) error {
+	if err := m.note(OpSetModTime, name); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, err := m.findLocked(splitPath(name))
+	if err != nil {
+		return &fs.PathError{Op: "modtime", Path: name, Err: err}
+	}
+	n.mtime = t
+	return nil
+}
+
 // SyncDir makes a directory's present entries survive KeepSynced.
 func (m *Mem) SyncDir(name string) error {
 	if err := m.note(OpSyncDir, name); err != nil {

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // ErrLocked says that somebody else holds the lock that FS.Lock was asked for.
@@ -59,6 +60,8 @@ type FS interface {
 	ReadDir(name string) ([]fs.DirEntry, error)
 	// Stat describes a file or directory.
 	Stat(name string) (fs.FileInfo, error)
+	// SetModTime sets a file's modification time.
+	SetModTime(name string, t time.Time) error
 	// SyncDir makes the entries of a directory (creations, renames, removals)
 	// survive a power loss.
 	SyncDir(name string) error

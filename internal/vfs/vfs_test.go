@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // both runs a test on the real file system and on the one in memory.
@@ -87,6 +88,23 @@ func TestFileOperations(t *testing.T) {
 		must(t, w.Close())
 		if got, err := ReadFile(fsys, name); err != nil || len(got) != 0 {
 			t.Errorf("after O_TRUNC: %d bytes, %v", len(got), err)
+		}
+	})
+}
+
+func TestSetModTime(t *testing.T) {
+	both(t, func(t *testing.T, fsys FS, dir string) {
+		name := filepath.Join(dir, "f")
+		write(t, fsys, name, "x")
+		want := time.UnixMilli(1_700_000_000_123)
+		must(t, fsys.SetModTime(name, want))
+		info, err := fsys.Stat(name)
+		must(t, err)
+		if !info.ModTime().Equal(want) {
+			t.Errorf("modification time %v, want %v", info.ModTime(), want)
+		}
+		if err := fsys.SetModTime(filepath.Join(dir, "none"), want); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("of a missing file: %v", err)
 		}
 	})
 }

@@ -1,0 +1,160 @@
+package cleaner
+
+import (
+	"crypto/md5"
+	"encoding/binary"
+	"math/bits"
+)
+
+// OffsetMap remembers the newest offset of each key. Keys are known by their
+// MD5 alone, so that an entry has a fixed size whatever the key:
+//
+//	16  MD5 of the key
+//	 8  offset plus one; 0 marks an empty slot
+//
+// The table is split into shards that grow on their own: a growing map never
+// needs much more memory than it ends with, and a pass over few keys stays
+// small however large the buffer may be.
+type OffsetMap struct {
+	shards []shard
+	shift  uint // of the hash's first word, gives the shard
+	most   int  // slots that a shard is meant to have at most
+	limit  int  // entries that the map takes
+	count  int
+	latest int64
+}
+
+const (
+	slotBytes   = 24
+	smallMap    = 1 << 12 // slots; a map up to this size has one shard
+	manyShards  = 64
+	firstGrowth = 16
+)
+
+type slot struct {
+	hash   [2]uint64
+	offset int64
+}
+
+type shard struct {
+	slots []slot
+	used  int
+}
+
+// NewOffsetMap makes a map that may take memory bytes and fill them up to the
+// load factor. It starts empty and without memory.
+func NewOffsetMap(memory int64, load float64) *OffsetMap {
+	slots := int(memory / slotBytes)
+	n := 1
+	if slots > smallMap {
+		n = manyShards
+	}
+	return &OffsetMap{
+		shards: make([]shard, n), shift: 64 - uint(bits.TrailingZeros(uint(n))),
+		most: slots/n + 1, limit: int(float64(slots) * load), latest: -1,
+	}
+}
+
+// Full reports whether the map takes no further key. Like Kafka's it then takes
+// none that it has either.
+func (m *OffsetMap) Full() bool { return m.count >= m.limit }
+
+// Len is the number of keys.
+func (m *OffsetMap) Len() int { return m.count }
+
+// Latest is the highest offset that the map speaks for, -1 at first. Records
+// above it have not been looked at.
+func (m *OffsetMap) Latest() int64 { return m.latest }
+
+// Seen raises Latest without a key.
+func (m *OffsetMap) Seen(offset int64) { m.latest = offset }
+
+// Utilization is the filled part of the slots that the memory allows.
+func (m *OffsetMap) Utilization() float64 {
+	return float64(m.count) / float64(max(1, m.most*len(m.shards)))
+}
+
+// Bytes is the memory in use.
+func (m *OffsetMap) Bytes() int64 {
+	total := int64(0)
+	for i := range m.shards {
+		total += int64(len(m.shards[i].slots)) * slotBytes
+	}
+	return total
+}
+
+func hashKey(key []byte) [2]uint64 {
+	sum := md5.Sum(key)
+	return [2]uint64{binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])}
+}
+
+// Put notes that a key's newest record stands at offset.
+func (m *OffsetMap) Put(key []byte, offset int64) {
+	hash := hashKey(key)
+	s := &m.shards[hash[0]>>m.shift]
+	if s.put(hash, offset, m.most) {
+		m.count++
+	}
+	m.latest = offset
+}
+
+// Get is the newest offset of a key, -1 for an unknown one.
+func (m *OffsetMap) Get(key []byte) int64 {
+	hash := hashKey(key)
+	s := &m.shards[hash[0]>>m.shift]
+	if len(s.slots) == 0 {
+		return -1
+	}
+	return s.find(hash).offset - 1
+}
+
+// find is the slot of a hash, or the empty one where it belongs. There is an
+// empty slot in every shard that has memory.
+func (s *shard) find(hash [2]uint64) *slot {
+	high, _ := bits.Mul64(hash[1], uint64(len(s.slots)))
+	for i := int(high); ; i++ {
+		if i == len(s.slots) {
+			i = 0
+		}
+		if at := &s.slots[i]; at.offset == 0 || at.hash == hash {
+			return at
+		}
+	}
+}
+
+func (s *shard) put(hash [2]uint64, offset int64, most int) (added bool) {
+	if 10*(s.used+1) > 9*len(s.slots) {
+		s.grow(most)
+	}
+	at := s.find(hash)
+	added = at.offset == 0
+	if added {
+		s.used++
+		at.hash = hash
+	}
+	at.offset = offset + 1
+	return added
+}
+
+// grow makes room by half. At the size that the memory allows, a shard that got
+// more than its share of the keys fills up a little more and then grows a
+// little.
+func (s *shard) grow(most int) {
+	size := max(firstGrowth, len(s.slots)/2*3)
+	if size > most {
+		size = max(most, s.used+2)
+		if 20*(s.used+1) > 19*size {
+			size = s.used + s.used/16 + 2
+		}
+	}
+	if size <= len(s.slots) {
+		return
+	}
+	old := s.slots
+	s.slots = make([]slot, size)
+	for i := range old {
+		if old[i].offset != 0 {
+			*s.find(old[i].hash) = old[i]
+		}
+	}
+}

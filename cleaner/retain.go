@@ -1,0 +1,101 @@
+package cleaner
+
+import (
+	"errors"
+	"math"
+
+	"minibroker/logstore"
+	"minibroker/record"
+)
+
+// copyBatch adds to the pending output what stays of a batch: nothing, the
+// batch as it is, one with fewer records or a new delete horizon, or an empty
+// one.
+func (p *pass) copyBatch(b record.Batch, s logstore.Segment, at int64) error {
+	p.stats.bytesIn += int64(len(b))
+	p.stats.messagesIn += int64(b.Count())
+	discardable, err := p.txns.discardable(b)
+	if err != nil {
+		return p.located(s, at, err)
+	}
+	horizon, dated := b.DeleteHorizon()
+	discard := discardable && (!b.IsControl() || dated && horizon <= p.now)
+	stays := p.mustStay(b)
+	if discard && !stays {
+		return nil
+	}
+	kept, err := p.filter.Select(b, p.config.MaxDecompressedBytes, func(r *record.Record) bool {
+		return !discard && (b.IsControl() || p.retains(r, dated, horizon))
+	})
+	if err != nil {
+		return p.located(s, at, err)
+	}
+	before := len(p.pending)
+	mark := !dated && (kept.Tombstone || discardable && b.IsControl())
+	switch {
+	case kept.Kept == 0 && !stays:
+		return nil
+	case kept.Kept == 0:
+		p.pending = record.AppendEmptied(p.pending, b)
+	case kept.Kept == kept.Total && !mark:
+		p.pending = append(p.pending, b...)
+	default:
+		if mark {
+			horizon = p.newHorizon()
+		}
+		if p.pending, err = p.filter.AppendRebuilt(p.pending, horizon); err != nil {
+			return p.located(s, at, err)
+		}
+	}
+	p.stats.bytesOut += int64(len(p.pending) - before)
+	p.stats.messagesOut += int64(kept.Kept)
+	return nil
+}
+
+// located says where a fault of a batch's contents is; errors of files are
+// passed on.
+func (p *pass) located(s logstore.Segment, at int64, err error) error {
+	if errors.Is(err, logstore.ErrStorage) || errors.Is(err, logstore.ErrSegmentGone) {
+		return err
+	}
+	return s.Corrupt(at, err)
+}
+
+// newHorizon is until when tombstones and markers seen by this pass stay. Kafka
+// lets a very large delete.retention.ms wrap around into the past.
+func (p *pass) newHorizon() int64 {
+	if p.config.DeleteRetentionMs > math.MaxInt64-p.now {
+		return math.MaxInt64
+	}
+	return p.now + p.config.DeleteRetentionMs
+}
+
+// mustStay reports whether a batch stays even without records: as the newest
+// trace of a producer that may go on, or because it ends the whole log.
+func (p *pass) mustStay(b record.Batch) bool {
+	if b.ProducerID() >= 0 {
+		if last, known := p.producers[b.ProducerID()]; known {
+			switch {
+			case last.Offset >= 0 && last.Offset == b.LastOffset():
+				return true
+			case last.Offset < 0 && b.IsControl() && last.Epoch == b.ProducerEpoch():
+				return true
+			}
+		}
+	}
+	return b.NextOffset() == p.settled
+}
+
+// retains decides on a record of a data batch that counts. dated and horizon
+// are of the batch as the pass found it, so that a tombstone always survives
+// the pass that sets its horizon.
+func (p *pass) retains(r *record.Record, dated bool, horizon int64) bool {
+	if r.Offset > p.offset.Latest() {
+		return true
+	}
+	if r.Key == nil {
+		p.stats.invalid++
+		return false
+	}
+	return r.Offset >= p.offset.Get(r.Key) && (r.Value != nil || !dated || p.now < horizon)
+}
