@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"minibroker/cleaner"
 	"minibroker/config"
 	"minibroker/group"
 	"minibroker/handlers"
@@ -36,6 +37,7 @@ type Broker struct {
 	meta       *metadata.Store
 	partitions *partition.Manager
 	groups     *group.Coordinator
+	cleaner    *cleaner.Cleaner // nil when it is switched off
 	server     *server.Server
 
 	cancel  context.CancelFunc // ends the background work
@@ -75,6 +77,7 @@ func (b *Broker) open(ctx context.Context) error {
 	}
 	b.partitions = partition.New(partition.Options{Store: b.store, Logger: b.log})
 	b.groups = b.newGroups()
+	b.cleaner = b.newCleaner()
 	if err := b.adoptLogs(); err != nil {
 		return err
 	}
@@ -128,6 +131,7 @@ func (b *Broker) serve() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	b.cancel = cancel
 	b.background(func() { b.runTasks(ctx, b.tasks(time.Now())) })
+	b.background(func() { b.clean(ctx) })
 	b.background(func() {
 		if err := b.store.RunDeletions(ctx); err != nil && ctx.Err() == nil {
 			b.log.Error("Removing deleted partitions: "+err.Error(), "logger", "org.apache.kafka.storage.internals.log.LogManager")

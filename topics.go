@@ -89,6 +89,7 @@ func (b *Broker) onChange(old, image *metadata.Image) error {
 		}
 	}
 	b.followSettings(old, image)
+	b.wakeCleaner()
 	return errors.Join(errs...)
 }
 

@@ -38,7 +38,7 @@ var layers = map[string]layer{
 	"handlers": {5, []string{"protocol", "partition", "metadata", "logstore", "config", "record", "group"},
 		[]string{kmsgPath, kbinPath}},
 	".": {6, []string{"internal/vfs", "record", "protocol", "config", "logstore", "server", "metadata",
-		"partition", "handlers", "group"}, nil},
+		"partition", "handlers", "group", "cleaner"}, nil},
 	"brokertest":     {7, []string{".", "logstore", "config", "internal/vfs"}, nil},
 	"cmd/minibroker": {7, []string{".", "config", "logstore"}, []string{cobraPath}},
 	"integration":    {8, nil, nil},
