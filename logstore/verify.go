@@ -2,6 +2,7 @@ package logstore
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -35,13 +36,18 @@ func (f Finding) String() string {
 // batches; that snapshots, epochs and checkpoints can be read and lie within
 // the logs; and that there are no files nobody knows. It changes nothing. The
 // error is of reading; what is wrong with the contents are findings.
-func Verify(fsys vfs.FS, dir string) ([]Finding, error) {
+func Verify(fsys vfs.FS, dir string) ([]Finding, error) { return verify(fsys, dir, nil) }
+
+func verify(fsys vfs.FS, dir string, progress func(name string, done, total int)) ([]Finding, error) {
 	v := &verifier{fsys: fsys, ends: make(map[TopicPartition]int64)}
 	entries, err := fsys.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
+	for i, e := range entries {
+		if progress != nil && e.IsDir() {
+			progress(e.Name(), i, len(entries))
+		}
 		path := filepath.Join(dir, e.Name())
 		if !e.IsDir() {
 			v.topFile(path, e.Name())
@@ -316,7 +322,7 @@ func (s *verifiedSegment) offsetEntry(entry, last []byte) string {
 	if last != nil && entryOffset(last) >= entryOffset(entry) {
 		return fmt.Sprintf("offset %d after %d", offset, s.base+entryOffset(last))
 	}
-	i, ok := slices.BinarySearchFunc(s.found, pos, func(b verifiedBatch, pos int64) int { return int(b.pos - pos) })
+	i, ok := slices.BinarySearchFunc(s.found, pos, func(b verifiedBatch, pos int64) int { return cmp.Compare(b.pos, pos) })
 	if !ok || s.found[i].last != offset {
 		return fmt.Sprintf("no batch at %d with last offset %d", pos, offset)
 	}
@@ -328,7 +334,7 @@ func (s *verifiedSegment) timeEntry(entry, last []byte) string {
 	if last != nil && (entryTimestamp(last) >= ts || entryTimeOffset(last) > entryTimeOffset(entry)) {
 		return fmt.Sprintf("timestamp %d at offset %d after %d at %d", ts, offset, entryTimestamp(last), s.base+entryTimeOffset(last))
 	}
-	if !slices.ContainsFunc(s.found, func(b verifiedBatch) bool { return b.last == offset && b.maxTimestamp == ts }) {
+	if b, ok := s.ending(offset); !ok || b.maxTimestamp != ts {
 		return fmt.Sprintf("no batch with last offset %d and timestamp %d", offset, ts)
 	}
 	return ""
@@ -339,9 +345,17 @@ func (s *verifiedSegment) abortedEntry(entry, _ []byte) string {
 	if err != nil {
 		return err.Error()
 	}
-	marker := slices.ContainsFunc(s.found, func(b verifiedBatch) bool { return b.control && b.last == t.LastOffset })
-	if !marker || t.FirstOffset > t.LastOffset || int64(binary.BigEndian.Uint64(entry[2:])) < 0 {
+	if b, ok := s.ending(t.LastOffset); !ok || !b.control || t.FirstOffset > t.LastOffset || int64(binary.BigEndian.Uint64(entry[2:])) < 0 {
 		return fmt.Sprintf("no marker for %+v", t)
 	}
 	return ""
+}
+
+// ending finds the batch whose last offset is the given one.
+func (s *verifiedSegment) ending(offset int64) (verifiedBatch, bool) {
+	i, ok := slices.BinarySearchFunc(s.found, offset, func(b verifiedBatch, offset int64) int { return cmp.Compare(b.last, offset) })
+	if !ok {
+		return verifiedBatch{}, false
+	}
+	return s.found[i], true
 }

@@ -58,7 +58,7 @@ func newCommand(stdout, stderr io.Writer) *cobra.Command {
 	set.StringArrayVar(&f.listen, "listen", nil, "bind `HOST:PORT` or NAME://HOST:PORT; may be repeated, no host binds all interfaces, port 0 takes a free one")
 	set.StringArrayVar(&f.advertise, "advertise", nil, "tell clients `HOST:PORT` or NAME://HOST:PORT instead; may be repeated")
 	set.StringVar(&f.dataDir, "data-dir", "", "keep data in `DIR` (log.dirs; several with commas between them)")
-	cmd.AddCommand(newPing(stdout), newVersion(stdout))
+	cmd.AddCommand(newPing(stdout), newVerify(stdout, stderr), newVersion(stdout))
 	return cmd
 }
 
