@@ -32,6 +32,7 @@ type Broker struct {
 	log        *slog.Logger
 	loggers    handlers.Loggers
 	fs         vfs.FS
+	formatting *formatting // nil unless this is the first start
 	listeners  []boundListener
 	store      *logstore.Store
 	meta       *metadata.Store
@@ -65,6 +66,12 @@ func (b *Broker) open(ctx context.Context) error {
 	var err error
 	if b.listeners, err = bindAll(b.config.Listeners()); err != nil {
 		return err
+	}
+	if b.formatting, err = beginFormatting(b.fs, b.config.LogDirs()); err != nil {
+		return err
+	}
+	if b.formatting != nil {
+		b.fs = b.formatting.fs
 	}
 	if b.store, err = logstore.Open(b.storeOptions()); err != nil {
 		return err
@@ -130,6 +137,13 @@ func (b *Broker) serve() error {
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	b.cancel = cancel
+	if b.formatting != nil {
+		b.background(func() {
+			if err := b.formatting.finish(); err != nil {
+				b.log.Error("Sync of the new data directories: "+err.Error(), "logger", "org.apache.kafka.storage.internals.log.LogManager")
+			}
+		})
+	}
 	b.background(func() { b.runTasks(ctx, b.tasks(time.Now())) })
 	b.background(func() { b.clean(ctx) })
 	b.background(func() {

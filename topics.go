@@ -72,6 +72,9 @@ func (b *Broker) onChange(old, image *metadata.Image) error {
 	if b.partitions == nil {
 		return nil
 	}
+	if err := b.formatting.wait(); err != nil {
+		return fmt.Errorf("sync the new data directories: %w", err)
+	}
 	var errs []error
 	changes := image.TopicChanges(old)
 	for _, c := range changes {
