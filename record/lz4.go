@@ -39,8 +39,9 @@ const (
 
 	// maxLz4Ratio bounds what one byte of an LZ4 block can stand for.
 	maxLz4Ratio = 255
-	// keepLz4 is the largest block buffer that goes back to the pool.
-	keepLz4 = 256 << 10
+	// usualLz4Ratio is what a block is first expected to stand for: enough for
+	// nearly all, and far less than the largest block that the frame allows.
+	usualLz4Ratio = 4
 	// lz4DefaultLevel is Kafka's; it means the fast compressor.
 	lz4DefaultLevel = 9
 	lz4MaxLevel     = 17
@@ -155,24 +156,26 @@ func (r *lz4Reader) next() error {
 }
 
 func (r *lz4Reader) decode(bytes []byte) error {
-	room := min(r.maxBlock, maxLz4Ratio*len(bytes))
-	if cap(r.own) < room {
-		r.own = make([]byte, room)
+	most := min(r.maxBlock, maxLz4Ratio*len(bytes))
+	for room := min(most, max(usualLz4Ratio*len(bytes), cap(r.own))); ; room = most {
+		if cap(r.own) < room {
+			r.own = make([]byte, room)
+		}
+		n, err := lz4.UncompressBlock(bytes, r.own[:room])
+		if err == nil {
+			r.block, r.at = r.own[:n], 0
+			return nil
+		}
+		if room == most {
+			return errLz4Block
+		}
 	}
-	n, err := lz4.UncompressBlock(bytes, r.own[:room])
-	if err != nil {
-		return errLz4Block
-	}
-	r.block, r.at = r.own[:n], 0
-	return nil
 }
 
+// release gives the reader back with its buffer, which is at most one block,
+// 4 MiB: a fresh one for each batch would cost more than reading it.
 func (r *lz4Reader) release() {
-	own := r.own
-	if cap(own) > keepLz4 {
-		own = nil
-	}
-	*r = lz4Reader{own: own}
+	*r = lz4Reader{own: r.own}
 	lz4Readers.Put(r)
 }
 
