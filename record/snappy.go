@@ -28,7 +28,7 @@ const (
 	// copy of 64 bytes takes three.
 	maxSnappyRatio = 22
 	// keepSnappy is the largest block buffer that goes back to the pool.
-	keepSnappy = 256 << 10
+	keepSnappy = 4 << 20
 )
 
 var (
