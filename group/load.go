@@ -27,14 +27,15 @@ func (s *shard) load() {
 		s.state.CompareAndSwap(shardLoading, shardBroken)
 		return
 	}
-	for _, g := range s.all() {
+	all := s.all()
+	for _, g := range all {
 		g.mu.Lock()
 		g.machine.startLocked()
 		g.mu.Unlock()
 	}
 	if s.state.CompareAndSwap(shardLoading, shardReady) && s.log.EndOffset() > 0 {
 		s.logf(slog.LevelInfo, "Finished loading of metadata from partition %s-%d in %dms: %d groups, %d records.",
-			topicName, s.partition, time.Since(began).Milliseconds(), len(s.groups), s.log.EndOffset()-s.log.StartOffset())
+			topicName, s.partition, time.Since(began).Milliseconds(), len(all), s.log.EndOffset()-s.log.StartOffset())
 	}
 }
 
