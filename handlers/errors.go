@@ -202,6 +202,11 @@ func changeError(err error) error {
 	return err
 }
 
+// readOnlyMessage is what a broker that shows a data directory read-only says to
+// those who want to write. The code is POLICY_VIOLATION, which no client tries
+// again after.
+const readOnlyMessage = "This broker shows its data directory read-only; nothing can be written to it."
+
 // sentinel joins an error of a lower package with its code.
 type sentinel struct {
 	err  error
@@ -210,6 +215,7 @@ type sentinel struct {
 
 // sentinels is the table of the errors of lower packages. The first match wins.
 var sentinels = [...]sentinel{
+	{logstore.ErrReadOnly, codePolicyViolation}, // first: others may wrap it
 	{group.ErrInvalidGroupID, codeInvalidGroupID},
 	{group.ErrUnknownMember, codeUnknownMemberID},
 	{group.ErrFencedInstance, codeFencedInstanceID},
@@ -282,6 +288,9 @@ func errorMessage(err error) *string {
 	var own *apiError
 	if !errors.As(err, &own) {
 		own = usualError(errorCode(err))
+		if errors.Is(err, logstore.ErrReadOnly) {
+			own.message = readOnlyMessage
+		}
 	}
 	if own.message == "" {
 		return nil

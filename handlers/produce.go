@@ -295,6 +295,8 @@ func (e *produceEntry) refuse(err error, p *partition.Partition) {
 	}
 	switch e.code {
 	case codeRecordListTooLarge, codeKafkaStorageError, codeUnknownTopicOrPartition:
+	case codePolicyViolation:
+		e.message = errorMessage(err)
 	default:
 		e.logStartOffset = p.LogStartOffset()
 	}
