@@ -71,7 +71,7 @@ func (c *Case) nextCapture(i int) string {
 		switch s.Op {
 		case "capture":
 			return s.Name
-		case "start", "produce", "create", "deleteRecords":
+		case "start", "produce", "create", "deleteRecords", "alter", "deleteTopic":
 			return ""
 		}
 	}

@@ -93,6 +93,8 @@ func (r *replay) step(i int, s Step) {
 			r.t.Fatalf("step %d: %v", i, err)
 		}
 		r.say(i, "deleteRecords %s-%d before %d: lowWatermark %d error %d ", s.Topic, s.Partition, s.Offset, low, code)
+	case "alter", "deleteTopic":
+		r.changeTopic(i, s)
 	case "capture":
 		r.capture(s.Name)
 		r.say(i, "capture %s", s.Name)
@@ -132,8 +134,8 @@ func (r *replay) lifecycle(s Step) {
 	}
 }
 
-// wait lets the time pass that Kafka was given, or ends early when the checkpoints on disk are those of the coming
-// capture: nothing else happens in that time.
+// wait lets the time pass that Kafka was given, or ends early when the files on disk are those of the coming capture,
+// by their names, sizes and checkpoints.
 func (r *replay) wait(i int, s Step) {
 	r.t.Helper()
 	limit := time.Duration(s.Ms) * time.Millisecond
@@ -143,7 +145,19 @@ func (r *replay) wait(i int, s Step) {
 		return
 	}
 	want := readArchive(r.t, r.c.archive(name))
-	await(max(limit, patience/3), func() bool { return r.checkpointsEqual(want) })
+	await(max(limit, patience/2), func() bool { return r.checkpointsEqual(want) && r.sizesEqual(want) })
+}
+
+// sizesEqual looks at the names and sizes of all files only, which costs little and tells when something was renamed,
+// removed or written.
+func (r *replay) sizesEqual(want Tree) bool {
+	got, expected := withoutIDs(listDir(r.t, r.data)), withoutIDs(want)
+	for path, w := range expected {
+		if g, ok := got[path]; !ok || (g.Size != w.Size && neutral(path, w).Size == w.Size) {
+			return false
+		}
+	}
+	return len(got) == len(expected)
 }
 
 func (r *replay) checkpointsEqual(want Tree) bool {
@@ -152,7 +166,7 @@ func (r *replay) checkpointsEqual(want Tree) bool {
 			continue
 		}
 		got, err := os.ReadFile(filepath.Join(r.data, path))
-		if err != nil || string(got) != string(w.Data) {
+		if err != nil || !sameLines(got, w.Data) {
 			return false
 		}
 	}

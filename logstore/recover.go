@@ -53,6 +53,7 @@ func (d *loader) discard(gone []*segment) error {
 		return err
 	}
 	d.log.info("LogLoader", "Deleting segments as part of log recovery: "+describeSegments(gone))
+	d.log.announceRemoval(gone, d.cfg)
 	for _, s := range gone {
 		if err := d.log.discardSegment(s, d.cfg); err != nil {
 			return err

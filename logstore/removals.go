@@ -21,6 +21,11 @@ type removal struct {
 	dir  bool
 	// what is the name in the log line ("log", "offset index", ...).
 	what string
+	// say, when set, is all there is to do: a line before the files of some
+	// segments go.
+	say func()
+
+	seq int64 // order of those that are due at the same time
 }
 
 // removals holds everything that was renamed and has to go later. Nothing runs
@@ -32,6 +37,7 @@ type removals struct {
 
 	mu    sync.Mutex
 	queue removalQueue
+	added int64
 }
 
 func newRemovals(fsys vfs.FS, logger *slog.Logger) *removals {
@@ -40,6 +46,8 @@ func newRemovals(fsys vfs.FS, logger *slog.Logger) *removals {
 
 func (r *removals) add(m removal) {
 	r.mu.Lock()
+	r.added++
+	m.seq = r.added
 	heap.Push(&r.queue, m)
 	r.mu.Unlock()
 	select {
@@ -67,6 +75,10 @@ func (r *removals) removeDue(now time.Time) (next time.Time, err error) {
 }
 
 func (r *removals) remove(m removal) error {
+	if m.say != nil {
+		m.say()
+		return nil
+	}
 	if m.dir {
 		return r.removeDir(m.path)
 	}
@@ -120,10 +132,15 @@ func (r *removals) run(ctx context.Context) error {
 // removalQueue is a heap by due time.
 type removalQueue []removal
 
-func (q removalQueue) Len() int           { return len(q) }
-func (q removalQueue) Less(i, j int) bool { return q[i].due.Before(q[j].due) }
-func (q removalQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *removalQueue) Push(x any)        { *q = append(*q, x.(removal)) }
+func (q removalQueue) Len() int      { return len(q) }
+func (q removalQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *removalQueue) Push(x any)   { *q = append(*q, x.(removal)) }
+func (q removalQueue) Less(i, j int) bool {
+	if !q[i].due.Equal(q[j].due) {
+		return q[i].due.Before(q[j].due)
+	}
+	return q[i].seq < q[j].seq
+}
 func (q *removalQueue) Pop() any {
 	old := *q
 	last := old[len(old)-1]

@@ -159,6 +159,7 @@ func (l *Log) removeOldestLocked(n int, b breach, cfg *Config) error {
 	}
 	l.publishSegmentsLocked(append([]*segment(nil), kept...), l.end.Load())
 	l.recent.forget()
+	l.announceRemoval(gone, cfg)
 	var err error
 	for _, s := range gone {
 		err = errors.Join(err, l.discardSegment(s, cfg))
@@ -195,4 +196,10 @@ func describeSegments(list []*segment) string {
 		words[i] = s.String()
 	}
 	return strings.Join(words, ", ")
+}
+
+// announceRemoval has a line written when the files of segments go.
+func (l *Log) announceRemoval(gone []*segment, cfg *Config) {
+	text := "Deleting segment files " + describeSegments(gone)
+	l.env.removals.add(removal{due: time.Now().Add(cfg.deleteDelay()), say: func() { l.info("LocalLog", text) }})
 }
