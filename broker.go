@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"path/filepath"
 	"strconv"
@@ -32,6 +33,8 @@ type Broker struct {
 	log        *slog.Logger
 	loggers    handlers.Loggers
 	fs         vfs.FS
+	readOnly   bool
+	assign     *assignments
 	formatting *formatting // nil unless this is the first start
 	listeners  []boundListener
 	store      *logstore.Store
@@ -52,7 +55,8 @@ type Broker struct {
 // nothing running and no lock held.
 func Open(ctx context.Context, o Options) (*Broker, error) {
 	o = o.withDefaults()
-	b := &Broker{config: o.Config, log: o.Logger, loggers: o.Loggers, fs: o.FS}
+	b := &Broker{config: o.Config, log: o.Logger, loggers: o.Loggers, fs: o.FS,
+		readOnly: o.ReadOnly, assign: newAssignments()}
 	if err := b.open(ctx); err != nil {
 		b.abandon()
 		return nil, err
@@ -67,6 +71,24 @@ func (b *Broker) open(ctx context.Context) error {
 	if b.listeners, err = bindAll(b.config.Listeners()); err != nil {
 		return err
 	}
+	openDirs, adopt := b.openData, b.adoptLogs
+	if b.readOnly {
+		openDirs, adopt = b.openReadOnly, b.showLogs
+	}
+	if err := openDirs(ctx); err != nil {
+		return err
+	}
+	b.partitions = partition.New(partition.Options{Store: b.store, Logger: b.log, ReadOnly: b.readOnly})
+	b.groups = b.newGroups()
+	b.cleaner = b.newCleaner()
+	if err := adopt(); err != nil {
+		return err
+	}
+	return b.serve()
+}
+
+// openData opens the data directories for use.
+func (b *Broker) openData(ctx context.Context) (err error) {
 	if b.formatting, err = beginFormatting(b.fs, b.config.LogDirs()); err != nil {
 		return err
 	}
@@ -76,19 +98,14 @@ func (b *Broker) open(ctx context.Context) error {
 	if b.store, err = logstore.Open(b.storeOptions()); err != nil {
 		return err
 	}
-	if b.meta, err = metadata.Open(b.metadataOptions()); err != nil {
+	o := b.metadataOptions()
+	if err := b.refuseLostMetadata(o.Dir); err != nil {
 		return err
 	}
-	if err := b.store.Load(ctx); err != nil {
+	if b.meta, err = metadata.Open(o); err != nil {
 		return err
 	}
-	b.partitions = partition.New(partition.Options{Store: b.store, Logger: b.log})
-	b.groups = b.newGroups()
-	b.cleaner = b.newCleaner()
-	if err := b.adoptLogs(); err != nil {
-		return err
-	}
-	return b.serve()
+	return b.store.Load(ctx)
 }
 
 func (b *Broker) storeOptions() logstore.Options {
@@ -109,7 +126,18 @@ func (b *Broker) metadataOptions() metadata.Options {
 		ControllerEndpoints: b.controllerEndpoints(),
 		CleanBrokerEpoch:    -1,
 		MinISR:              strconv.Itoa(b.config.Int("min.insync.replicas")),
+		UncleanElection:     b.config.Bool("unclean.leader.election.enable"),
+		Rack:                b.config.String("broker.rack"),
+		SegmentBytes:        b.config.Int("metadata.log.segment.bytes"),
+		SegmentMs:           b.config.Long("metadata.log.segment.ms"),
+		SnapshotBytes:       b.config.Long("metadata.log.max.record.bytes.between.snapshots"),
+		SnapshotIntervalMs:  b.config.Long("metadata.log.max.snapshot.interval.ms"),
+		RetentionBytes:      b.config.Long("metadata.max.retention.bytes"),
+		RetentionMs:         b.config.Long("metadata.max.retention.ms"),
 		OnChange:            b.onChange,
+	}
+	if o.SnapshotIntervalMs == 0 {
+		o.SnapshotIntervalMs = math.MaxInt64 // Kafka's 0 is never, by time
 	}
 	for i, d := range b.store.Dirs() {
 		o.DirectoryIDs = append(o.DirectoryIDs, d.DirectoryID)
@@ -144,13 +172,9 @@ func (b *Broker) serve() error {
 			}
 		})
 	}
-	b.background(func() { b.runTasks(ctx, b.tasks(time.Now())) })
-	b.background(func() { b.clean(ctx) })
-	b.background(func() {
-		if err := b.store.RunDeletions(ctx); err != nil && ctx.Err() == nil {
-			b.log.Error("Removing deleted partitions: "+err.Error(), "logger", "org.apache.kafka.storage.internals.log.LogManager")
-		}
-	})
+	if !b.readOnly {
+		b.work(ctx)
+	}
 	for _, l := range b.listeners {
 		b.background(func() {
 			if err := b.server.Serve(server.Listener{Name: l.config.Name, Listener: l.socket}); !errors.Is(err, server.ErrClosed) {
@@ -159,6 +183,18 @@ func (b *Broker) serve() error {
 		})
 	}
 	return nil
+}
+
+// work starts what a broker does beside answering requests: all of it changes files.
+func (b *Broker) work(ctx context.Context) {
+	b.background(func() { b.runTasks(ctx, b.tasks(time.Now())) })
+	b.background(func() { b.runAssignments(ctx) })
+	b.background(func() { b.clean(ctx) })
+	b.background(func() {
+		if err := b.store.RunDeletions(ctx); err != nil && ctx.Err() == nil {
+			b.log.Error("Removing deleted partitions: "+err.Error(), "logger", "org.apache.kafka.storage.internals.log.LogManager")
+		}
+	})
 }
 
 func (b *Broker) background(work func()) {
@@ -207,7 +243,7 @@ func (b *Broker) close(ctx context.Context) error {
 	b.working.Wait()
 	epoch := b.meta.BrokerEpoch()
 	err := b.partitions.CheckpointHighWatermarks()
-	err = errors.Join(err, b.meta.Close())
+	err = errors.Join(err, b.assignDirectories(), b.meta.Close())
 	return errors.Join(err, b.store.Close(logstore.CleanStop{BrokerEpoch: epoch}))
 }
 

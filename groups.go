@@ -45,7 +45,7 @@ func (b *Broker) leadGroups(topic *metadata.Topic, first int) error {
 	for _, p := range topic.Partitions[first:] {
 		led, err := b.partitions.Get(logstore.TopicPartition{Topic: topic.Name, Partition: p.ID})
 		if err != nil {
-			return fmt.Errorf("lead the groups of %s-%d: %w", topic.Name, p.ID, err)
+			continue // led by nobody: another broker had it when this directory was part of a bigger cluster
 		}
 		b.groups.Lead(p.ID, groupLog{led})
 	}

@@ -19,6 +19,9 @@ type Options struct {
 	Loggers handlers.Loggers
 	// FS is where the data directories are; nil is the operating system's.
 	FS vfs.FS
+	// ReadOnly shows the data directories without changing a byte of them: reading and describing work, all that would write
+	// is refused. Topics of a directory without __cluster_metadata-0 are read off its partitions.
+	ReadOnly bool
 }
 
 func (o Options) withDefaults() Options {

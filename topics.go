@@ -3,6 +3,7 @@ package minibroker
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"minibroker/config"
 	"minibroker/logstore"
@@ -50,20 +51,51 @@ func (b *Broker) adoptLogs() error {
 // addPartitions makes the topic's partitions from number first on usable; those that have no log yet get one.
 func (b *Broker) addPartitions(topic *metadata.Topic, first int) error {
 	cfg := b.topicConfig(topic.Name)
-	for _, p := range topic.Partitions[first:] {
+	for n := range topic.Partitions[first:] {
+		p := &topic.Partitions[first+n]
+		if !slices.Contains(p.Replicas, b.config.NodeID()) {
+			continue // a former cluster kept it elsewhere
+		}
 		tp := logstore.TopicPartition{Topic: topic.Name, Partition: p.ID}
 		log := b.store.Log(tp)
 		if log == nil {
+			b.reportLoss(tp, p)
 			var err error
-			if log, err = b.store.Create(tp, topic.ID, nil, cfg); err != nil {
+			if log, err = b.store.Create(tp, topic.ID, b.placeOf(p), cfg); err != nil {
 				return fmt.Errorf("create partition %s: %w", tp, err)
 			}
+		}
+		b.noteDirectory(topic, p)
+		if p.Leader != b.config.NodeID() {
+			b.log.Warn(fmt.Sprintf("%s has no leader: broker %d led it last or was in sync with who did, and this node was not. "+
+				"Set unclean.leader.election.enable=true and start again to serve what is here", tp, otherReplica(p, b.config.NodeID())),
+				"logger", "state.change.logger")
+			continue
 		}
 		if _, err := b.partitions.Add(log, p.LeaderEpoch); err != nil {
 			return fmt.Errorf("lead partition %s: %w", tp, err)
 		}
 	}
 	return b.leadGroups(topic, first)
+}
+
+// reportLoss says that a partition that was there before has no directory after a clean stop.
+func (b *Broker) reportLoss(tp logstore.TopicPartition, p *metadata.Partition) {
+	clean := !slices.ContainsFunc(b.store.Dirs(), func(d *logstore.Dir) bool { return !d.Clean })
+	if b.server == nil && clean && p.PartitionEpoch > 0 {
+		b.log.Warn(fmt.Sprintf("%s has no directory in %v although the last stop was clean: it begins empty. Stop and restore the directory if it was removed by mistake",
+			tp, b.config.LogDirs()), "logger", "org.apache.kafka.storage.internals.log.LogManager")
+	}
+}
+
+// otherReplica is a broker that has the partition too: one in sync if there is one, -1 if it is nobody else's.
+func otherReplica(p *metadata.Partition, self int32) int32 {
+	for _, id := range slices.Concat(p.ISR, p.ELR, p.LastKnownELR, p.Replicas) {
+		if id != self {
+			return id
+		}
+	}
+	return -1
 }
 
 // onChange follows a change of the metadata: it runs before the change is answered, so that what an answer reports can
@@ -125,10 +157,13 @@ func (b *Broker) configureLogs(layers config.Layers, image *metadata.Image, topi
 
 func (b *Broker) removePartitions(topic *metadata.Topic) error {
 	errs := []error{b.resignGroups(topic)}
+	if topic.Name == transactionTopic {
+		b.transactions.Forget()
+	}
 	for _, p := range topic.Partitions {
 		tp := logstore.TopicPartition{Topic: topic.Name, Partition: p.ID}
 		b.partitions.Remove(tp)
-		if err := b.store.Delete(tp); err != nil {
+		if err := b.store.Delete(tp); err != nil && !errors.Is(err, logstore.ErrUnknownLog) {
 			errs = append(errs, fmt.Errorf("delete partition %s: %w", tp, err))
 		}
 	}

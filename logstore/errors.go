@@ -19,6 +19,8 @@ var (
 	ErrStorage = errors.New("storage error")
 	// ErrLocked: another process uses the data directory.
 	ErrLocked = errors.New("data directory is in use")
+	// ErrReadOnly: the broker shows the data directory and must not change it.
+	ErrReadOnly = errors.New("the data directory is shown read-only")
 )
 
 // What ProducerState refuses.

@@ -3,6 +3,7 @@ package metadata
 import (
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // election finds out what happens to a partition when a broker comes or goes,
@@ -13,6 +14,7 @@ import (
 //     eligible, unless its stop was unclean; without, it just stays in sync.
 //   - Who led last may lead again when nobody is in sync or eligible. It is
 //     then marked as recovering.
+//   - So is any other replica, where unclean.leader.election.enable allows it.
 type election struct {
 	elr    bool // eligible leader replicas are kept
 	level  int16
@@ -22,6 +24,10 @@ type election struct {
 	unclean bool  // and may have lost data
 
 	alive func(id int32) bool // may lead
+
+	// anyReplica tells of which topics a replica may lead that is neither in
+	// sync nor eligible; nil: of none.
+	anyReplica func(topic string) bool
 }
 
 // change returns what becomes of partition p of a topic; an empty record when
@@ -31,6 +37,11 @@ func (e *election) change(t *Topic, p *Partition) *PartitionChangeRecord {
 	isr := without(p.ISR, e.gone)
 	elr := e.eligible(p, isr)
 	leader, fromLast := e.elect(p, isr, elr)
+	if leader == NoLeader && e.anyReplica != nil && e.anyReplica(t.Name) {
+		if at := slices.IndexFunc(p.Replicas, e.alive); at >= 0 {
+			leader, fromLast = p.Replicas[at], true
+		}
+	}
 	if leader != p.Leader {
 		r.Leader = leader
 		switch {
@@ -143,7 +154,21 @@ func (i *Image) electAll(e election, fallbackMinISR string, concern func(*Partit
 	return records
 }
 
-const minISRKey = "min.insync.replicas"
+const (
+	minISRKey  = "min.insync.replicas"
+	uncleanKey = "unclean.leader.election.enable"
+)
+
+// uncleanElection is the unclean.leader.election.enable of a topic: its own,
+// the node's or the cluster's dynamic one, or the fallback.
+func (i *Image) uncleanElection(topic string, fallback bool) bool {
+	for _, r := range []Resource{{ResourceTopic, topic}, {ResourceBroker, strconv.Itoa(int(i.NodeID))}, {ResourceBroker, ""}} {
+		if value, ok := i.Config(r.Kind, r.Name)[uncleanKey]; ok {
+			return strings.EqualFold(value, "true")
+		}
+	}
+	return fallback
+}
 
 // minISR is the min.insync.replicas of a topic: its own, the cluster's
 // default, or the node's.

@@ -32,6 +32,8 @@ type Options struct {
 	// MinISR is the node's own min.insync.replicas; a new cluster gets it as
 	// its default. "" is 1.
 	MinISR string
+	// UncleanElection is the node's own unclean.leader.election.enable.
+	UncleanElection bool
 
 	SegmentBytes int   // metadata.log.segment.bytes; 0 is 1 GiB
 	SegmentMs    int64 // metadata.log.segment.ms; 0 is 7 days

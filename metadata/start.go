@@ -217,7 +217,8 @@ func (s *Store) registerBrokerLocked() error {
 // that have none and may have it.
 func (s *Store) unfenceLocked() error {
 	i, id := s.next, s.o.NodeID
-	e := election{gone: -1, alive: func(other int32) bool { return other == id || i.alive(other) }}
+	e := election{gone: -1, alive: func(other int32) bool { return other == id || i.alive(other) },
+		anyReplica: func(topic string) bool { return i.uncleanElection(topic, s.o.UncleanElection) }}
 	records := []Record{&BrokerRegistrationChangeRecord{BrokerID: id, BrokerEpoch: i.BrokerEpoch, Fenced: fencedNo}}
 	records = append(records, i.electAll(e, s.o.MinISR, func(p *Partition) bool { return p.Leader == NoLeader })...)
 	return s.appendSplitLocked(records)

@@ -15,8 +15,9 @@ import (
 // may be called at the same time; a change waits for the disk, and changes that
 // wait together share one sync.
 type Store struct {
-	o   Options
-	log raftLog
+	o        Options
+	log      raftLog
+	readOnly bool // made by OpenReadOnly: the log is closed already
 
 	image atomic.Pointer[Image] // newest state that is safe on disk and seen by OnChange
 
@@ -177,6 +178,9 @@ func (s *Store) Close() error {
 	}
 	s.closed = true
 	s.mu.Unlock()
+	if s.readOnly {
+		return nil
+	}
 	s.changes.Wait()
 	s.snapshots.working.Wait()
 	s.mu.Lock()

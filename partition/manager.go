@@ -15,12 +15,16 @@ type Options struct {
 	Store *logstore.Store
 	// Logger is told of partitions that come and go; nil means silence.
 	Logger *slog.Logger
+	// ReadOnly refuses appends and the removal of records with
+	// logstore.ErrReadOnly.
+	ReadOnly bool
 }
 
 // Manager is the set of partitions that this broker leads.
 type Manager struct {
 	store  *logstore.Store
 	logger *slog.Logger
+	fixed  bool // read-only
 
 	// waiters pools the waiters of fetches.
 	waiters sync.Pool
@@ -34,7 +38,7 @@ func New(o Options) *Manager {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	m := &Manager{store: o.Store, logger: o.Logger, partitions: make(map[logstore.TopicPartition]*Partition)}
+	m := &Manager{store: o.Store, logger: o.Logger, fixed: o.ReadOnly, partitions: make(map[logstore.TopicPartition]*Partition)}
 	m.waiters.New = func() any { return newWaiter() }
 	return m
 }
@@ -60,6 +64,7 @@ func (m *Manager) Add(log *logstore.Log, leaderEpoch int32) (*Partition, error) 
 	m.mu.RUnlock()
 	if p == nil || p.log != log {
 		p = newPartition(log)
+		p.fixed = m.fixed
 	}
 	if err := p.BecomeLeader(leaderEpoch); err != nil {
 		return nil, fmt.Errorf("add partition: %w", err)

@@ -13,8 +13,9 @@ import (
 // and how much of the log readers may see. All methods may be called at the
 // same time; readers take no lock that an append holds.
 type Partition struct {
-	log *logstore.Log
-	tp  logstore.TopicPartition
+	log   *logstore.Log
+	tp    logstore.TopicPartition
+	fixed bool // read-only
 
 	// highWatermark is the first offset that consumers may not see. It only
 	// grows: it is raised to the log end offset after each append.
@@ -84,6 +85,9 @@ func (p *Partition) Append(set []byte, o logstore.AppendOptions) (logstore.Appen
 	defer p.mu.RUnlock()
 	if p.removed.Load() {
 		return logstore.AppendInfo{}, fmt.Errorf("append to %s: %w", p.tp, ErrUnknownPartition)
+	}
+	if p.fixed {
+		return logstore.AppendInfo{}, fmt.Errorf("append to %s: %w", p.tp, logstore.ErrReadOnly)
 	}
 	o.LeaderEpoch = p.leaderEpoch.Load()
 	info, err := p.log.Append(set, o)
@@ -164,6 +168,9 @@ func (p *Partition) DeleteRecords(offset int64) (int64, error) {
 	defer p.mu.RUnlock()
 	if p.removed.Load() {
 		return -1, fmt.Errorf("delete records of %s: %w", p.tp, ErrUnknownPartition)
+	}
+	if p.fixed {
+		return -1, fmt.Errorf("delete records of %s: %w", p.tp, logstore.ErrReadOnly)
 	}
 	highWatermark := p.highWatermark.Load()
 	if offset == -1 {

@@ -26,6 +26,9 @@ const examples = `  # a broker on 127.0.0.1:9092, data in ./minibroker-data
   minibroker --listen HOST://0.0.0.0:9092 --advertise HOST://localhost:9092 \
              --listen DOCKER://0.0.0.0:19092 --advertise DOCKER://kafka:19092
 
+  # look into a data directory of Kafka's, or a copy of one, without changing it
+  minibroker --read-only /var/lib/kafka
+
   # is it there? (for health checks; exit code 0 or 1)
   minibroker ping 127.0.0.1:9092`
 
@@ -58,6 +61,7 @@ func newCommand(stdout, stderr io.Writer) *cobra.Command {
 	set.StringArrayVar(&f.listen, "listen", nil, "bind `HOST:PORT` or NAME://HOST:PORT; may be repeated, no host binds all interfaces, port 0 takes a free one")
 	set.StringArrayVar(&f.advertise, "advertise", nil, "tell clients `HOST:PORT` or NAME://HOST:PORT instead; may be repeated")
 	set.StringVar(&f.dataDir, "data-dir", "", "keep data in `DIR` (log.dirs; several with commas between them)")
+	set.StringVar(&f.readOnly, "read-only", "", "show the data in `DIR` (several with commas) without changing a byte: everything can be read, nothing written")
 	cmd.AddCommand(newPing(stdout), newVerify(stdout, stderr), newVersion(stdout))
 	return cmd
 }

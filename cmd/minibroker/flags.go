@@ -24,6 +24,7 @@ type flags struct {
 	listen    []string
 	advertise []string
 	dataDir   string
+	readOnly  string // data directories to show without changing them; "" when there are none
 }
 
 // properties gives the settings in the order in which they count: the file, or what stands in for one, then the flags.
@@ -53,6 +54,13 @@ func (f flags) properties() ([]config.Property, error) {
 			return nil, err
 		}
 		props = append(props, config.Property{Key: "log.dirs", Value: dirs, Source: "--data-dir"})
+	}
+	if f.readOnly != "" {
+		shown, err := f.readOnlyProperties()
+		if err != nil {
+			return nil, err
+		}
+		props = append(props, shown...)
 	}
 	addresses, err := f.addresses(props)
 	if err != nil {

@@ -57,7 +57,7 @@ func serve(f flags, stdout io.Writer) error {
 	}()
 	defer func() { close(quit); <-ended }()
 
-	broker, err := minibroker.Open(ctx, minibroker.Options{Config: conf, Logger: log, Loggers: levels})
+	broker, err := minibroker.Open(ctx, minibroker.Options{Config: conf, Logger: log, Loggers: levels, ReadOnly: f.readOnly != ""})
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return nil // ended by a signal while it started, with nothing left running

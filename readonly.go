@@ -1,0 +1,83 @@
+package minibroker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"minibroker/internal/vfs"
+	"minibroker/logstore"
+	"minibroker/metadata"
+)
+
+// NodeIDOf is the node id that a data directory was made for; ok is false when it does not say.
+func NodeIDOf(dir string) (id int32, ok bool, err error) {
+	if info, err := vfs.OS().Stat(dir); err != nil {
+		return 0, false, err
+	} else if !info.IsDir() {
+		return 0, false, fmt.Errorf("%s is no directory", dir)
+	}
+	meta, err := logstore.ReadMetaProperties(vfs.OS(), dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false, nil
+	}
+	return meta.NodeID, err == nil, err
+}
+
+// protect puts a layer in memory over the data directories that takes all writes: below it nothing can be changed.
+func (b *Broker) protect() error {
+	for _, dir := range b.config.LogDirs() {
+		if _, err := b.fs.Stat(dir); err != nil {
+			return fmt.Errorf("show %s read-only: %w", dir, err)
+		}
+	}
+	b.fs = vfs.NewOverlay(vfs.NewReadOnly(b.fs))
+	return nil
+}
+
+// openReadOnly opens what is there for readers. What a start repairs, it repairs in memory.
+func (b *Broker) openReadOnly(ctx context.Context) (err error) {
+	if b.store, err = logstore.Open(b.storeOptions()); err != nil {
+		return err
+	}
+	if b.meta, err = metadata.OpenReadOnly(b.metadataOptions()); err != nil {
+		return err
+	}
+	if err := b.store.Load(ctx); err != nil {
+		return err
+	}
+	var held []metadata.Held
+	for _, log := range b.store.Logs() {
+		tp := log.TopicPartition()
+		h := metadata.Held{Topic: tp.Topic, Partition: tp.Partition, ID: log.TopicID()}
+		if epoch, ok := log.LatestEpoch(); ok {
+			h.LeaderEpoch = epoch
+		}
+		held = append(held, h)
+	}
+	return b.meta.ShowHeld(held)
+}
+
+// showLogs lets readers at the logs that belong to the topics shown.
+func (b *Broker) showLogs() error {
+	image := b.meta.Image()
+	for _, log := range b.store.Logs() {
+		tp := log.TopicPartition()
+		topic, ok := image.Topic(tp.Topic)
+		if !ok || int(tp.Partition) >= len(topic.Partitions) || log.TopicID() != topic.ID && !log.TopicID().IsZero() {
+			b.log.Warn(fmt.Sprintf("%s is not shown: its topic id %s is not that of a topic in the metadata", log.Dir(), log.TopicID()),
+				"logger", "org.apache.kafka.storage.internals.log.LogManager")
+			continue
+		}
+		if _, err := b.partitions.Add(log, topic.Partitions[tp.Partition].LeaderEpoch); err != nil {
+			return err
+		}
+	}
+	for _, topic := range image.Topics() {
+		if err := b.leadGroups(topic, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
