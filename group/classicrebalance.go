@@ -122,11 +122,7 @@ func (c *classic) becomeEmptyLocked() {
 // electLocked makes sure that the leader is one of those who have come; false
 // when nobody has.
 func (c *classic) electLocked() bool {
-	leader := c.members[c.leader]
-	if leader == nil {
-		return false
-	}
-	if leader.join != nil {
+	if leader := c.members[c.leader]; leader != nil && leader.join != nil {
 		return true
 	}
 	for _, m := range c.orderedLocked() {
