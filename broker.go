@@ -22,6 +22,7 @@ import (
 	"minibroker/partition"
 	"minibroker/protocol"
 	"minibroker/server"
+	"minibroker/txn"
 )
 
 // stopGrace is how long running requests may take to finish at a clean stop.
@@ -29,20 +30,21 @@ const stopGrace = 5 * time.Second
 
 // Broker is one running node: broker and controller in one.
 type Broker struct {
-	config     *config.Broker
-	log        *slog.Logger
-	loggers    handlers.Loggers
-	fs         vfs.FS
-	readOnly   bool
-	assign     *assignments
-	formatting *formatting // nil unless this is the first start
-	listeners  []boundListener
-	store      *logstore.Store
-	meta       *metadata.Store
-	partitions *partition.Manager
-	groups     *group.Coordinator
-	cleaner    *cleaner.Cleaner // nil when it is switched off
-	server     *server.Server
+	config       *config.Broker
+	log          *slog.Logger
+	loggers      handlers.Loggers
+	fs           vfs.FS
+	readOnly     bool
+	assign       *assignments
+	formatting   *formatting // nil unless this is the first start
+	listeners    []boundListener
+	store        *logstore.Store
+	meta         *metadata.Store
+	partitions   *partition.Manager
+	groups       *group.Coordinator
+	transactions *txn.Coordinator
+	cleaner      *cleaner.Cleaner // nil when it is switched off
+	server       *server.Server
 
 	cancel  context.CancelFunc // ends the background work
 	working sync.WaitGroup     // background work and accept loops
@@ -81,7 +83,11 @@ func (b *Broker) open(ctx context.Context) error {
 	b.partitions = partition.New(partition.Options{Store: b.store, Logger: b.log, ReadOnly: b.readOnly})
 	b.groups = b.newGroups()
 	b.cleaner = b.newCleaner()
+	b.transactions = b.newTransactions()
 	if err := adopt(); err != nil {
+		return err
+	}
+	if err := b.transactions.Load(ctx); err != nil {
 		return err
 	}
 	return b.serve()
@@ -208,6 +214,7 @@ func (b *Broker) newAPI() (*handlers.API, *protocol.Versions, error) {
 	}
 	return handlers.New(handlers.Options{
 		Metadata: b.meta, Partitions: b.partitions, Groups: b.groups, Store: b.store, Config: b.config, Layers: b.layers,
+		Transactions: b.transactions, Markers: b.markers(),
 		Versions: versions, Logger: b.log, Loggers: b.loggers, AdvertisedFor: b.advertised,
 	}), versions, nil
 }
@@ -237,6 +244,7 @@ func (b *Broker) Close(ctx context.Context) error {
 func (b *Broker) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
+	b.transactions.Close()
 	b.groups.Close()       // members that wait look for another coordinator
 	b.server.Shutdown(ctx) // a client that is cut off after the grace asks again elsewhere
 	b.cancel()
@@ -261,6 +269,9 @@ func (b *Broker) Abort() {
 func (b *Broker) abandon() {
 	for _, l := range b.listeners {
 		l.socket.Close()
+	}
+	if b.transactions != nil {
+		b.transactions.Close()
 	}
 	if b.groups != nil {
 		b.groups.Close()

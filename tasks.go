@@ -53,6 +53,10 @@ func (b *Broker) tasks(now time.Time) []*task {
 		{"kafka-recovery-point-checkpoint", every("log.flush.offset.checkpoint.interval.ms"), b.store.CheckpointRecoveryPoints, first},
 		{"kafka-log-start-offset-checkpoint", every("log.flush.start.offset.checkpoint.interval.ms"), b.store.CheckpointLogStartOffsets, first},
 		{"kafka-log-retention", every("log.retention.check.interval.ms"), b.applyRetention, first},
+		{"transactionalId-expiration", every("transaction.remove.expired.transaction.cleanup.interval.ms"), b.expireTransactions,
+			now.Add(b.millis("transaction.remove.expired.transaction.cleanup.interval.ms"))},
+		{"PeriodicProducerExpirationCheck", every("producer.id.expiration.check.interval.ms"), b.expireProducers,
+			now.Add(b.millis("producer.id.expiration.check.interval.ms"))},
 		{"group-metadata-expiration", every("offsets.retention.check.interval.ms"), b.groups.Expire, now.Add(b.millis("offsets.retention.check.interval.ms"))},
 		{"kafka-log-flusher", every("log.flush.scheduler.interval.ms"), b.flushByAge, first},
 	}

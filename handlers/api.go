@@ -17,6 +17,7 @@ import (
 	"minibroker/metadata"
 	"minibroker/partition"
 	"minibroker/protocol"
+	"minibroker/txn"
 )
 
 // Endpoint is the address under which clients of one listener reach this node.
@@ -32,7 +33,11 @@ type Options struct {
 	Partitions *partition.Manager
 	Store      *logstore.Store
 	Groups     *group.Coordinator
-	Config     *config.Broker
+	// Transactions coordinates all transactional ids and gives out producer ids.
+	Transactions *txn.Coordinator
+	// Markers writes the markers that clients ask for.
+	Markers txn.Markers
+	Config  *config.Broker
 	// Layers returns the settings in force: the static ones under the dynamic
 	// ones of the metadata log. It is called per request and must be cheap.
 	Layers   func() config.Layers
@@ -62,6 +67,8 @@ type API struct {
 	partitions *partition.Manager
 	store      *logstore.Store
 	groups     *group.Coordinator
+	txns       *txn.Coordinator
+	markers    txn.Markers
 	config     *config.Broker
 	layers     func() config.Layers
 	versions   *protocol.Versions
@@ -96,6 +103,8 @@ func New(o Options) *API {
 		partitions: o.Partitions,
 		store:      o.Store,
 		groups:     o.Groups,
+		txns:       o.Transactions,
+		markers:    o.Markers,
 		config:     o.Config,
 		layers:     o.Layers,
 		versions:   o.Versions,
@@ -132,6 +141,13 @@ func (a *API) table() [lastKey + 1]route {
 		kmsg.ListGroups:              plain(a.listGroups),
 		kmsg.DeleteGroups:            plain(a.deleteGroups),
 		kmsg.OffsetDelete:            plain(a.offsetDelete),
+		kmsg.AddPartitionsToTxn:      a.addPartitionsToTxn,
+		kmsg.AddOffsetsToTxn:         plain(a.addOffsetsToTxn),
+		kmsg.EndTxn:                  plain(a.endTxn),
+		kmsg.WriteTxnMarkers:         plain(a.writeTxnMarkers),
+		kmsg.TxnOffsetCommit:         plain(a.txnOffsetCommit),
+		kmsg.DescribeTransactions:    plain(a.describeTransactions),
+		kmsg.ListTransactions:        plain(a.listTransactions),
 		kmsg.ApiVersions:             plain(a.apiVersions),
 		kmsg.CreateTopics:            plain(a.createTopics),
 		kmsg.DeleteTopics:            plain(a.deleteTopics),

@@ -16,6 +16,7 @@ import (
 
 // adminAPI is an API over a metadata log of its own, without partitions.
 type adminAPI struct {
+	txnLog *memoryState
 	*API
 	t testing.TB
 }
@@ -55,12 +56,17 @@ func newAdminAPI(t testing.TB, settings ...string) *adminAPI {
 			Node:           image.Config(metadata.ResourceBroker, "1"),
 		}
 	}
-	return &adminAPI{t: t, API: New(Options{
-		Metadata: store, Config: static, Layers: layers, Versions: versions,
+	a := &adminAPI{t: t, txnLog: &memoryState{}}
+	markers := apiMarkers{&a.API}
+	coordinator := testCoordinator(store, a.txnLog, markers)
+	t.Cleanup(coordinator.Close)
+	a.API = New(Options{
+		Metadata: store, Config: static, Layers: layers, Versions: versions, Transactions: coordinator, Markers: markers,
 		AdvertisedFor: func(listener string) (Endpoint, bool) {
 			return Endpoint{Host: "broker.example", Port: 9092}, listener == "PLAINTEXT"
 		},
-	})}
+	})
+	return a
 }
 
 // ask sends a request in a version and returns the answer as a client decodes

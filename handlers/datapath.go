@@ -9,12 +9,10 @@ import (
 // dataPath is what produce and fetch keep between requests: reused buffers,
 // and the fetch sessions.
 type dataPath struct {
-	fetchMaxBytes    int32 // fetch.max.bytes, read-only in a running broker
-	maxTransactionMs int32 // transaction.max.timeout.ms, likewise
-	produces         sync.Pool
-	fetches          sync.Pool
-	sessions         *fetchSessions
-	producerIDs      producerIDs
+	fetchMaxBytes int32 // fetch.max.bytes, read-only in a running broker
+	produces      sync.Pool
+	fetches       sync.Pool
+	sessions      *fetchSessions
 }
 
 // mostPooled is how many partitions a request may name for its buffers to be
@@ -23,8 +21,7 @@ const mostPooled = 4096
 
 func newDataPath(c *config.Broker) *dataPath {
 	return &dataPath{
-		fetchMaxBytes:    int32(c.Int("fetch.max.bytes")),
-		maxTransactionMs: int32(c.Int("transaction.max.timeout.ms")),
-		sessions:         newFetchSessions(c.Int("max.incremental.fetch.session.cache.slots")),
+		fetchMaxBytes: int32(c.Int("fetch.max.bytes")),
+		sessions:      newFetchSessions(c.Int("max.incremental.fetch.session.cache.slots")),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"minibroker/metadata"
 	"minibroker/partition"
 	"minibroker/record"
+	"minibroker/txn"
 )
 
 // The error codes of the protocol, by Kafka's names. This file is the only
@@ -252,6 +253,17 @@ var sentinels = [...]sentinel{
 	{logstore.ErrInvalidProducerEpoch, codeInvalidProducerEpoch},
 	{logstore.ErrInvalidTxnState, codeInvalidTxnState},
 	{logstore.ErrCoordinatorFenced, codeTransactionCoordinatorFenced},
+	{txn.ErrInvalidRequest, codeInvalidRequest},
+	{txn.ErrProducerIDMapping, codeInvalidProducerIDMapping},
+	{txn.ErrProducerFenced, codeProducerFenced},
+	{txn.ErrConcurrent, codeConcurrentTransactions},
+	{txn.ErrInvalidState, codeInvalidTxnState},
+	{txn.ErrInvalidTimeout, codeInvalidTransactionTimeout},
+	{txn.ErrTwoPhaseCommit, codeTransactionalIDAuthorizationFailed},
+	{txn.ErrNotAdded, codeTransactionAbortable},
+	{txn.ErrNotFound, codeTransactionalIDNotFound},
+	{txn.ErrNotCoordinator, codeNotCoordinator},
+	{txn.ErrNotAvailable, codeCoordinatorNotAvailable},
 	{logstore.ErrStorage, codeKafkaStorageError},
 	{logstore.ErrClosed, codeKafkaStorageError},
 }

@@ -1,76 +1,57 @@
 package handlers
 
-// InitProducerId, versions 0 to 5.
+// InitProducerId, versions 0 to 5 (version 6, two-phase commit, is not listed by
+// Kafka 4.4.0).
 //
-// A producer without a transactional id gets a new producer id with epoch 0,
-// out of blocks that the metadata log hands out, so that no id comes twice.
-//
-// Deviation: a transactional id needs the transaction coordinator, which does
-// not exist yet. What Kafka refuses before it asks the coordinator is refused
-// here in the same way, the rest is answered with COORDINATOR_NOT_AVAILABLE.
+// A producer without a transactional id gets a new producer id with epoch 0, out
+// of blocks that the metadata log hands out, so that no id comes twice. With a
+// transactional id the transaction coordinator gives the producer its next epoch.
 
 import (
 	"context"
-	"sync"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"minibroker/protocol"
+	"minibroker/txn"
 )
 
-func (a *API) initProducerID(_ context.Context, _ *protocol.Request, body *kmsg.InitProducerIDRequest) (kmsg.Response, error) {
+func (a *API) initProducerID(_ context.Context, req *protocol.Request, body *kmsg.InitProducerIDRequest) (kmsg.Response, error) {
 	resp := body.ResponseKind().(*kmsg.InitProducerIDResponse)
 	resp.ProducerID, resp.ProducerEpoch = -1, -1
-	if resp.ErrorCode = a.checkInitProducerID(body); resp.ErrorCode != codeNone {
-		return resp, nil
-	}
-	id, err := a.data.producerIDs.next(a.meta.AllocateProducerIDs)
+	producer, err := a.newProducer(body)
 	if err != nil {
-		a.log.Error("allocate producer ids", "error", err)
-		resp.ErrorCode = errorCode(err)
+		resp.ErrorCode = txnErrorCode(err, req.Version >= 4)
 		return resp, nil
 	}
-	resp.ProducerID, resp.ProducerEpoch = id, 0
+	resp.ProducerID, resp.ProducerEpoch = producer.ID, producer.Epoch
 	return resp, nil
 }
 
-// checkInitProducerID returns what there is against giving out a new id.
-func (a *API) checkInitProducerID(body *kmsg.InitProducerIDRequest) int16 {
-	switch {
-	case (body.ProducerID == -1) != (body.ProducerEpoch == -1):
-		return codeInvalidRequest
-	case body.TransactionalID == nil:
-		return codeNone
-	case *body.TransactionalID == "":
-		return codeInvalidRequest
-	case body.TransactionTimeoutMillis <= 0, body.TransactionTimeoutMillis > a.data.maxTransactionMs:
-		return codeInvalidTransactionTimeout
-	default:
-		return codeCoordinatorNotAvailable
+func (a *API) newProducer(body *kmsg.InitProducerIDRequest) (txn.Producer, error) {
+	if (body.ProducerID == -1) != (body.ProducerEpoch == -1) {
+		return txn.Producer{}, &apiError{code: codeInvalidRequest}
 	}
-}
-
-// producerIDs hands out producer ids from the block that was last allocated.
-// What is left of a block at a stop is never used.
-type producerIDs struct {
-	mu        sync.Mutex
-	following int64 // the next id, when left > 0
-	left      int64
-}
-
-// next returns a new id and asks for another block when there is none left.
-func (p *producerIDs) next(allocate func() (first, n int64, err error)) (int64, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.left == 0 {
-		first, n, err := allocate()
+	if body.TransactionalID == nil {
+		id, err := a.txns.ProducerIDs().Next()
 		if err != nil {
-			return 0, err
+			a.log.Error("allocate producer ids", "error", err)
 		}
-		p.following, p.left = first, n
+		return txn.Producer{ID: id}, err
 	}
-	id := p.following
-	p.following++
-	p.left--
-	return id, nil
+	r := txn.InitRequest{ID: *body.TransactionalID, TimeoutMs: body.TransactionTimeoutMillis}
+	if body.ProducerID != -1 {
+		r.Expected = &txn.Producer{ID: body.ProducerID, Epoch: body.ProducerEpoch}
+	}
+	return a.txns.InitProducerID(r)
+}
+
+// txnErrorCode is the code of the transaction coordinator's error. Versions that
+// do not know of fencing are told of an invalid epoch.
+func txnErrorCode(err error, knowsFencing bool) int16 {
+	code := errorCode(err)
+	if code == codeProducerFenced && !knowsFencing {
+		return codeInvalidProducerEpoch
+	}
+	return code
 }

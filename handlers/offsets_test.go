@@ -208,7 +208,7 @@ func TestInitProducerID(t *testing.T) {
 		{"no timeout", func(r *kmsg.InitProducerIDRequest) { r.TransactionalID, r.TransactionTimeoutMillis = &name, 0 }, codeInvalidTransactionTimeout},
 		{"no epoch", func(r *kmsg.InitProducerIDRequest) { r.ProducerID = 7 }, codeInvalidRequest},
 		{"no producer", func(r *kmsg.InitProducerIDRequest) { r.ProducerEpoch = 7 }, codeInvalidRequest},
-		{"transactional", func(r *kmsg.InitProducerIDRequest) { r.TransactionalID = &name }, codeCoordinatorNotAvailable},
+		{"transactional", func(r *kmsg.InitProducerIDRequest) { r.TransactionalID = &name }, codeNotCoordinator},
 	}
 	for _, c := range cases {
 		if answer := ask(4, c.do); answer.ErrorCode != c.want || answer.ProducerID != -1 || answer.ProducerEpoch != -1 {

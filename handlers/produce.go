@@ -8,10 +8,12 @@ package handlers
 // current leader and its address from version 10. The timeout is not: with one
 // replica there is nothing to wait for. Throttle time is always 0.
 //
-// Deviations: null records are answered like empty ones with INVALID_RECORD;
-// Kafka never answers such a request nor closes the connection. Transactional
-// batches need a transaction coordinator, which does not exist yet: see
-// noTransaction.
+// The first batch of a transaction on a partition is verified with the
+// transaction coordinator, or from version 12 on makes the partition part of the
+// transaction: see beginTransactions.
+//
+// Deviation: null records are answered like empty ones with INVALID_RECORD;
+// Kafka never answers such a request nor closes the connection.
 
 import (
 	"context"
@@ -56,6 +58,10 @@ type produceEntry struct {
 	leaderEpoch    int32
 	message        *string
 	errorRecords   []kmsg.ProduceResponseTopicPartitionErrorRecord
+
+	member    membership
+	txnError  error  // why member is still toVerify
+	topicName string // set with member
 }
 
 func (a *API) produce(_ context.Context, req *protocol.Request) (protocol.Response, error) {
@@ -67,6 +73,11 @@ func (a *API) produce(_ context.Context, req *protocol.Request) (protocol.Respon
 		c.resolve(a.meta.Image(), req.Version)
 		if req.Version < 7 && c.unknownCodec() {
 			code = codeUnknownServerError
+		}
+	}
+	if code == codeNone {
+		if release := a.beginTransactions(req, body, c); release != nil {
+			defer release()
 		}
 	}
 	for i := range c.entries {
@@ -216,8 +227,8 @@ func (a *API) produceEntry(req *protocol.Request, body *kmsg.ProduceRequest, top
 	}
 	tp := logstore.TopicPartition{Topic: topic.Name, Partition: e.partition}
 	p, unserved := a.partitions.Get(tp)
-	if unserved == nil && outsideTransaction(p, batch) {
-		e.fail(noTransaction(req.Version))
+	if e.member == toVerify {
+		e.fail(outsideTransaction(e.txnError, req.Version))
 		return
 	}
 	if body.Acks < -1 || body.Acks > 1 {
@@ -236,7 +247,9 @@ func (a *API) produceEntry(req *protocol.Request, body *kmsg.ProduceRequest, top
 		e.leader, e.leaderEpoch = leader.Leader, leader.LeaderEpoch
 		return
 	}
-	info, err := p.Append(e.records, logstore.AppendOptions{Origin: logstore.Client})
+	info, err := p.Append(e.records, logstore.AppendOptions{
+		Origin: logstore.Client, Unverified: e.member == openHere, TransactionVersion: int16(producerVersion(req.Version >= 12)),
+	})
 	if err != nil {
 		e.refuse(err, p)
 		if e.logged(err) {
@@ -250,29 +263,6 @@ func (a *API) produceEntry(req *protocol.Request, body *kmsg.ProduceRequest, top
 // adminClientID is the client id that Kafka's own tools use when they write to
 // internal topics; no other client may.
 const adminClientID = "__admin_client"
-
-// outsideTransaction reports whether a batch says that it is part of a
-// transaction and the partition has none of that producer.
-func outsideTransaction(p *partition.Partition, batch record.Batch) bool {
-	return batch.IsTransactional() && batch.ProducerID() >= 0 &&
-		!p.Log().HasOpenTransaction(batch.ProducerID(), batch.ProducerEpoch())
-}
-
-// noTransaction answers a batch that claims to be part of a transaction which
-// the partition knows nothing of. There is no transaction coordinator that it
-// could have been added by; up to version 11 that is the whole answer. From
-// version 12 on a producer does not add partitions, the broker asks the
-// coordinator to, which is not available.
-func noTransaction(version int16) (code int16, message string) {
-	switch {
-	case version >= 12:
-		return codeNotEnoughReplicas, "Unable to verify the partition has been added to the transaction. Underlying error: COORDINATOR_NOT_AVAILABLE"
-	case version == 11:
-		return codeTransactionAbortable, ""
-	default:
-		return codeInvalidTxnState, "Partition was not added to the transaction"
-	}
-}
 
 // fail notes an error of the request itself.
 func (e *produceEntry) fail(code int16, message string) {

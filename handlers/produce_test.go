@@ -10,6 +10,7 @@ import (
 	"minibroker/logstore"
 	"minibroker/protocol"
 	"minibroker/record"
+	"minibroker/txn"
 )
 
 // outcomes writes what a Produce answer says as "partition:code@offset".
@@ -194,10 +195,15 @@ func TestIdempotentProduce(t *testing.T) {
 
 func TestTransactionalProduceOutsideATransaction(t *testing.T) {
 	a := newDataAPI(t)
+	a.txnLog.partitions = 1
 	id := a.topic("t", 1)
 	name := "txn"
-	for version, want := range map[int16]string{9: "t0:48@-1", 10: "t0:48@-1", 11: "t0:120@-1", 12: "t0:19@-1"} {
-		request := produceTo("t", id, -1, 0, batchOf(t, record.BuilderOptions{Transactional: true, Producer: &record.Producer{ID: 5}}, "x"))
+	producer, err := a.txns.InitProducerID(txn.InitRequest{ID: name, TimeoutMs: 60_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for version, want := range map[int16]string{9: "t0:48@-1", 10: "t0:48@-1", 11: "t0:120@-1"} {
+		request := produceTo("t", id, -1, 0, batchOf(t, record.BuilderOptions{Transactional: true, Producer: &record.Producer{ID: producer.ID}}, "x"))
 		request.TransactionID = &name
 		if got := outcomes(answered[*kmsg.ProduceResponse](a, version, request)); got != want {
 			t.Errorf("v%d: %s, want %s", version, got, want)
