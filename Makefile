@@ -1,9 +1,10 @@
 # make help lists the targets.
 GO ?= go
 FUZZTIME ?= 5m
+ROUNDS ?= 500
 PKGS = ./...
 
-.PHONY: help run build test check race fuzz bench image tidy
+.PHONY: help run build test check race fuzz torture bench image tidy
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,6 +30,9 @@ race: ## all tests under the race detector
 
 fuzz: ## every fuzz target for FUZZTIME (5m), one after the other
 	@internal/fuzzall.sh $(FUZZTIME)
+
+torture: ## kill -9 under load, ROUNDS (500) times
+	MINIBROKER_TORTURE_ROUNDS=$(ROUNDS) $(GO) test -timeout 60m -count 1 -run TestTorture -v ./integration
 
 bench: ## Go benchmarks of the hot paths, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)

@@ -145,8 +145,8 @@ func (d *Dir) writeCheckpoint(name string, entries map[TopicPartition]int64) err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.written[name] == sum {
-		return nil
+	if d.written[name] == sum || (len(entries) == 0 && name == replicationCheckpoint && d.written[name] == 0) {
+		return nil // Kafka too writes no high watermarks before there is a partition
 	}
 	if err := WriteOffsetCheckpoint(d.fsys, d.file(name), entries); err != nil {
 		return fmt.Errorf("%w: %w", ErrStorage, err)
