@@ -20,7 +20,10 @@ func TestCrashAfterEveryOperation(t *testing.T) {
 	m.n.open()
 	mem := m.n.fs.(*vfs.Mem)
 	var left []*vfs.Mem
-	mem.SetHook(func(vfs.Op) error {
+	mem.SetHook(func(op vfs.Op) error {
+		if raceEnabled && op.N%10 != 0 {
+			return nil // a clone and two passes each take long under the race detector
+		}
 		left = append(left, mem.CrashClone(vfs.KeepAll), mem.CrashClone(vfs.KeepSynced))
 		return nil
 	})

@@ -282,7 +282,7 @@ func eachBatch(t testing.TB, log *logstore.Log, fn func(record.Batch)) {
 func TestModel(t *testing.T) {
 	total := 1_000_000
 	if testing.Short() || raceEnabled {
-		total = 60_000
+		total = 40_000
 	}
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -123,7 +123,7 @@ func (s *shard) find(hash [2]uint64) *slot {
 }
 
 func (s *shard) put(hash [2]uint64, offset int64, most int) (added bool) {
-	if 10*(s.used+1) > 9*len(s.slots) {
+	if 5*(s.used+1) > 4*len(s.slots) {
 		s.grow(most)
 	}
 	at := s.find(hash)
@@ -142,7 +142,7 @@ func (s *shard) put(hash [2]uint64, offset int64, most int) (added bool) {
 func (s *shard) grow(most int) {
 	size := max(firstGrowth, len(s.slots)/2*3)
 	if size > most {
-		size = max(most, s.used+2)
+		size = max(most, len(s.slots))
 		if 20*(s.used+1) > 19*size {
 			size = s.used + s.used/16 + 2
 		}
