@@ -249,6 +249,10 @@ func (b *Broker) close(ctx context.Context) error {
 	b.server.Shutdown(ctx) // a client that is cut off after the grace asks again elsewhere
 	b.cancel()
 	b.working.Wait()
+	if b.readOnly {
+		b.abandon() // there is nothing to write
+		return nil
+	}
 	epoch := b.meta.BrokerEpoch()
 	err := b.partitions.CheckpointHighWatermarks()
 	err = errors.Join(err, b.assignDirectories(), b.meta.Close())

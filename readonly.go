@@ -38,6 +38,9 @@ func (b *Broker) protect() error {
 
 // openReadOnly opens what is there for readers. What a start repairs, it repairs in memory.
 func (b *Broker) openReadOnly(ctx context.Context) (err error) {
+	if err := b.protect(); err != nil {
+		return err
+	}
 	if b.store, err = logstore.Open(b.storeOptions()); err != nil {
 		return err
 	}
