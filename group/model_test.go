@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,11 +18,19 @@ type actor struct {
 	rng      *rand.Rand
 	name     string
 	instance *string
-	memberID string
 	dead     chan struct{}
 
+	mu         sync.Mutex // for the model; only the actor writes
+	memberID   string
 	generation int32
 	part       string
+}
+
+// be notes who the actor is in the group, and what it was given.
+func (a *actor) be(memberID string, generation int32, part string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.memberID, a.generation, a.part = memberID, generation, part
 }
 
 func (a *actor) run() {
@@ -32,7 +41,6 @@ func (a *actor) run() {
 		for !a.gone() && a.beat() {
 			time.Sleep(time.Duration(500+a.rng.IntN(2000)) * time.Millisecond)
 		}
-		a.part = ""
 	}
 }
 
@@ -58,15 +66,15 @@ func (a *actor) join() bool {
 	switch joined.Err {
 	case nil:
 	case ErrUnknownMember, ErrFencedInstance:
-		a.memberID = ""
+		a.be("", 0, "")
 		time.Sleep(100 * time.Millisecond)
 		return false
 	default:
-		a.memberID = joined.MemberID
+		a.be(joined.MemberID, 0, "")
 		time.Sleep(100 * time.Millisecond)
 		return false
 	}
-	a.memberID, a.generation = joined.MemberID, joined.Generation
+	a.be(joined.MemberID, joined.Generation, "")
 	s := &SyncRequest{GroupID: "g", Generation: joined.Generation, MemberID: joined.MemberID, InstanceID: a.instance}
 	for _, m := range joined.Members {
 		if !joined.SkipAssignment {
@@ -84,7 +92,7 @@ func (a *actor) join() bool {
 		time.Sleep(100 * time.Millisecond) // as clients do, which would else spin on a full disk
 		return false
 	}
-	a.part = string(synced.Assignment)
+	a.be(joined.MemberID, joined.Generation, string(synced.Assignment))
 	return true
 }
 
@@ -98,7 +106,7 @@ func (a *actor) beat() bool {
 			Partitions: []CommitPartition{{PartitionName: PartitionName{a.name, 0}, Offset: int64(a.generation)}}})
 		return err == nil || errors.Is(err, ErrStorage)
 	case ErrUnknownMember, ErrFencedInstance:
-		a.memberID = ""
+		a.be("", 0, "")
 	}
 	return false
 }
@@ -170,8 +178,11 @@ func (m *model) kill(leave bool) {
 	for _, a := range m.living {
 		delete(m.living, a.name)
 		close(a.dead)
-		if leave && a.memberID != "" {
-			m.b.Leave("g", []Leaving{{MemberID: a.memberID, InstanceID: a.instance}})
+		a.mu.Lock()
+		id := a.memberID
+		a.mu.Unlock()
+		if leave && id != "" {
+			m.b.Leave("g", []Leaving{{MemberID: id, InstanceID: a.instance}})
 		}
 		return
 	}
@@ -205,11 +216,16 @@ func (m *model) check(seed uint64, b *bench) {
 	}
 	for _, member := range d.Members {
 		a := m.living[string(member.Metadata)]
-		if a == nil || a.memberID != member.ID || a.part != string(member.Assignment) {
-			m.t.Fatalf("seed %d: member %s has %q; the client: %+v", seed, member.ID, member.Assignment, a)
+		if a == nil {
+			m.t.Fatalf("seed %d: member %s is none of the living", seed, member.ID)
+		}
+		a.mu.Lock()
+		if a.memberID != member.ID || a.part != string(member.Assignment) {
+			m.t.Errorf("seed %d: member %s has %q; the client is %s with %q", seed, member.ID, member.Assignment, a.memberID, a.part)
 		}
 		if part := fmt.Sprintf("%d/%s", a.generation, a.name); a.instance == nil && a.part != part {
 			m.t.Errorf("seed %d: part %q, want %q", seed, a.part, part)
 		}
+		a.mu.Unlock()
 	}
 }
