@@ -20,6 +20,9 @@ func (d *loader) recoverUnflushed() error {
 	if len(d.segments) == 0 {
 		return nil
 	}
+	if err := d.removeUnreadableSnapshots(); err != nil {
+		return err
+	}
 	first := min(max(0, floorSegment(d.segments, d.o.RecoveryPoint)), len(d.segments)-1)
 	todo := d.segments[first:]
 	for i, s := range todo {

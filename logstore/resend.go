@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"slices"
 
 	"minibroker/record"
 )
@@ -79,6 +81,34 @@ func (s *segment) batchesOf(e *producerEntry, before int64, found []batchMeta) (
 			offsetDelta: head.LastOffsetDelta(), timestamp: head.MaxTimestamp(),
 		})
 	}
+}
+
+// removeUnreadableSnapshots deletes those snapshots that may not have reached
+// the disk and cannot be read. They would only be found out when they are the
+// newest.
+func (d *loader) removeUnreadableSnapshots() error {
+	p, err := d.newProducerState()
+	if err != nil {
+		return err
+	}
+	for _, offset := range slices.Clone(p.snapshots) {
+		if offset < d.o.RecoveryPoint {
+			continue
+		}
+		_, err := readSnapshot(p.fsys, p.snapshotPath(offset))
+		var corrupt *CorruptError
+		if !errors.As(err, &corrupt) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		p.logger.Warn("producer snapshot left out", slog.Any("error", err))
+		if err := p.removeSnapshot(offset); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // remembered lists the batches, oldest first.

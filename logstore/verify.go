@@ -306,7 +306,7 @@ func (s *verifiedSegment) index(path, suffix string, data []byte) {
 	if len(data)%size != 0 {
 		s.v.add(path, int64(len(data)), "size is no multiple of %d", size)
 	}
-	used := len(bytes.TrimRight(data, "\x00")) // an index in use ends with zeros
+	used := withoutZeros(data) // an index in use ends with zeros
 	var last []byte
 	for at := 0; at < used && at+size <= len(data); at += size {
 		entry := data[at : at+size]
@@ -358,4 +358,14 @@ func (s *verifiedSegment) ending(offset int64) (verifiedBatch, bool) {
 		return verifiedBatch{}, false
 	}
 	return s.found[i], true
+}
+
+// withoutZeros is the length of data without the zeros at its end, found a
+// block at a time: an index has 10 MiB of them.
+func withoutZeros(data []byte) int {
+	var zeros [4096]byte
+	for len(data) >= len(zeros) && bytes.Equal(data[len(data)-len(zeros):], zeros[:]) {
+		data = data[:len(data)-len(zeros)]
+	}
+	return len(bytes.TrimRight(data, "\x00"))
 }
