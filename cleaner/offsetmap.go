@@ -90,7 +90,10 @@ func hashKey(key []byte) [2]uint64 {
 
 // Put notes that a key's newest record stands at offset.
 func (m *OffsetMap) Put(key []byte, offset int64) {
-	hash := hashKey(key)
+	m.putHash(hashKey(key), offset)
+}
+
+func (m *OffsetMap) putHash(hash [2]uint64, offset int64) {
 	s := &m.shards[hash[0]>>m.shift]
 	if s.put(hash, offset, m.most) {
 		m.count++
@@ -100,12 +103,57 @@ func (m *OffsetMap) Put(key []byte, offset int64) {
 
 // Get is the newest offset of a key, -1 for an unknown one.
 func (m *OffsetMap) Get(key []byte) int64 {
-	hash := hashKey(key)
+	return m.getHash(hashKey(key))
+}
+
+func (m *OffsetMap) getHash(hash [2]uint64) int64 {
 	s := &m.shards[hash[0]>>m.shift]
 	if len(s.slots) == 0 {
 		return -1
 	}
 	return s.find(hash).offset - 1
+}
+
+// probe is a key that waits to be put or looked up together with others: the
+// table is larger than the processor's caches, and accesses that do not depend
+// on each other wait for the memory at the same time.
+type probe struct {
+	hash   [2]uint64
+	offset int64 // to be put, or found
+}
+
+// touch brings the slots that the probes begin at into the caches. Inlined, its
+// loads would be found to be of no use and left out.
+//
+//go:noinline
+func (m *OffsetMap) touch(probes []probe) (sum int64) {
+	for i := range probes {
+		s := &m.shards[probes[i].hash[0]>>m.shift]
+		if len(s.slots) > 0 {
+			high, _ := bits.Mul64(probes[i].hash[1], uint64(len(s.slots)))
+			sum += s.slots[high].offset
+		}
+	}
+	return sum
+}
+
+// room is how many keys can be put before the map might be full.
+func (m *OffsetMap) room() int { return m.limit - m.count }
+
+// putAll puts keys in order, of which there must be at most room.
+func (m *OffsetMap) putAll(probes []probe) {
+	m.touch(probes)
+	for i := range probes {
+		m.putHash(probes[i].hash, probes[i].offset)
+	}
+}
+
+// getAll looks keys up; an unknown one is at -1.
+func (m *OffsetMap) getAll(probes []probe) {
+	m.touch(probes)
+	for i := range probes {
+		probes[i].offset = m.getHash(probes[i].hash)
+	}
 }
 
 // find is the slot of a hash, or the empty one where it belongs. There is an

@@ -77,6 +77,19 @@ func FuzzOffsetMap(f *testing.F) {
 				t.Fatalf("key %q at %d, want %d", key, got, at)
 			}
 		}
+		probes := []probe{{hash: hashKey([]byte("absent"))}}
+		for key := range want {
+			probes = append(probes, probe{hash: hashKey([]byte(key))})
+		}
+		m.getAll(probes)
+		if probes[0].offset != -1 {
+			t.Fatalf("an absent key is at %d", probes[0].offset)
+		}
+		for _, p := range probes[1:] {
+			if slot := m.getHash(p.hash); p.offset != slot {
+				t.Fatalf("found at %d one by one, at %d together", slot, p.offset)
+			}
+		}
 		if got := m.Get([]byte("absent")); got != -1 {
 			t.Fatalf("an absent key is at %d", got)
 		}

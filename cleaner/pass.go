@@ -38,6 +38,8 @@ type pass struct {
 	producers map[int64]logstore.LastRecord
 	settled   int64 // high watermark
 	pending   []byte
+
+	probes []probe // of the records of one batch
 }
 
 func (c *Cleaner) newPass(ctx context.Context, thread int, s Settings, d *candidate) *pass {
@@ -180,17 +182,6 @@ func (p *pass) fillFrom(s logstore.Segment, txns *transactions) (full bool, err 
 		return false, err
 	}
 	defer p.in.close()
-	put := func(r *record.Record) bool {
-		p.stats.indexedMessages++
-		if full || r.Key == nil || r.Offset < p.first {
-			return false
-		}
-		// Kafka asks before it looks whether the key is known.
-		if full = p.offset.Full(); !full {
-			p.offset.Put(r.Key, r.Offset)
-		}
-		return false
-	}
 	for {
 		b, at, err := p.in.next()
 		if errors.Is(err, io.EOF) {
@@ -201,7 +192,7 @@ func (p *pass) fillFrom(s logstore.Segment, txns *transactions) (full bool, err 
 		}
 		discardable, err := txns.discardable(b)
 		if err == nil && !b.IsControl() && !discardable {
-			_, err = p.filter.Select(b, p.config.MaxDecompressedBytes, put)
+			full, err = p.fillFromBatch(b)
 		}
 		if err != nil {
 			return false, s.Corrupt(at, err)
@@ -213,6 +204,30 @@ func (p *pass) fillFrom(s logstore.Segment, txns *transactions) (full bool, err 
 			p.offset.Seen(b.LastOffset())
 		}
 	}
+}
+
+// fillFromBatch puts the keys of one batch.
+func (p *pass) fillFromBatch(b record.Batch) (full bool, err error) {
+	p.probes = p.probes[:0]
+	_, err = p.filter.Select(b, p.config.MaxDecompressedBytes, func(r *record.Record) bool {
+		p.stats.indexedMessages++
+		if r.Key != nil && r.Offset >= p.first {
+			p.probes = append(p.probes, probe{hash: hashKey(r.Key), offset: r.Offset})
+		}
+		return false
+	})
+	if err != nil {
+		return false, err
+	}
+	for probes := p.probes; len(probes) > 0; {
+		n := min(len(probes), p.offset.room())
+		if n <= 0 {
+			return true, nil // Kafka does not look whether the next key is known
+		}
+		p.offset.putAll(probes[:n])
+		probes = probes[n:]
+	}
+	return false, nil
 }
 
 // copyGroup copies what stays of a group into one segment and puts it in the

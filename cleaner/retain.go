@@ -24,9 +24,7 @@ func (p *pass) copyBatch(b record.Batch, s logstore.Segment, at int64) error {
 	if discard && !stays {
 		return nil
 	}
-	kept, err := p.filter.Select(b, p.config.MaxDecompressedBytes, func(r *record.Record) bool {
-		return !discard && (b.IsControl() || p.retains(r, dated, horizon))
-	})
+	kept, err := p.selectRecords(b, discard, dated, horizon)
 	if err != nil {
 		return p.located(s, at, err)
 	}
@@ -86,10 +84,41 @@ func (p *pass) mustStay(b record.Batch) bool {
 	return b.NextOffset() == p.settled
 }
 
-// retains decides on a record of a data batch that counts. dated and horizon
-// are of the batch as the pass found it, so that a tombstone always survives
-// the pass that sets its horizon.
-func (p *pass) retains(r *record.Record, dated bool, horizon int64) bool {
+// selectRecords picks the records of a batch that stay. dated and horizon are
+// of the batch as the pass found it, so that a tombstone always survives the
+// pass that sets its horizon.
+func (p *pass) selectRecords(b record.Batch, discard, dated bool, horizon int64) (record.Selection, error) {
+	if discard || b.IsControl() {
+		return p.filter.Select(b, p.config.MaxDecompressedBytes, func(*record.Record) bool { return !discard })
+	}
+	expired := dated && horizon <= p.now
+	if b.Codec() != record.None { // to decompress twice costs more than it brings
+		return p.filter.Select(b, p.config.MaxDecompressedBytes, func(r *record.Record) bool {
+			newest := int64(-1)
+			if r.Key != nil {
+				newest = p.offset.Get(r.Key)
+			}
+			return p.retains(r, newest, expired)
+		})
+	}
+	p.probes = p.probes[:0]
+	if _, err := p.filter.Select(b, 0, func(r *record.Record) bool {
+		p.probes = append(p.probes, probe{hash: hashKey(r.Key)})
+		return false
+	}); err != nil {
+		return record.Selection{}, err
+	}
+	p.offset.getAll(p.probes)
+	i := -1
+	return p.filter.Select(b, 0, func(r *record.Record) bool {
+		i++
+		return p.retains(r, p.probes[i].offset, expired)
+	})
+}
+
+// retains decides on a record of a data batch that counts: newest is where the
+// map has its key, expired says that its batch's tombstones go.
+func (p *pass) retains(r *record.Record, newest int64, expired bool) bool {
 	if r.Offset > p.offset.Latest() {
 		return true
 	}
@@ -97,5 +126,5 @@ func (p *pass) retains(r *record.Record, dated bool, horizon int64) bool {
 		p.stats.invalid++
 		return false
 	}
-	return r.Offset >= p.offset.Get(r.Key) && (r.Value != nil || !dated || p.now < horizon)
+	return r.Offset >= newest && (r.Value != nil || !expired)
 }
