@@ -239,8 +239,13 @@ func (l *Log) storeLocked(a *appendSet, cfg *Config) error {
 	if err := active.write(a.bytes); err != nil {
 		return err
 	}
+	before, err := active.indexingState()
+	if err != nil {
+		return errors.Join(err, active.unwrite())
+	}
 	if err := active.addToIndexes(a.bytes, at, int64(cfg.IndexIntervalBytes)); err != nil {
-		if undo := errors.Join(active.unwrite(), active.index.truncateTo(l.end.Load())); undo != nil {
+		active.setIndexingState(before)
+		if undo := errors.Join(active.unwrite(), active.index.truncateTo(l.end.Load()), active.times.truncateTo(l.end.Load())); undo != nil {
 			return l.failLocked("undo an append", errors.Join(err, undo))
 		}
 		return err

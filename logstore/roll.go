@@ -87,14 +87,14 @@ func (l *Log) rollLocked(base int64, cfg *Config) error {
 		return l.storage("roll", err)
 	}
 	if err := active.seal(cfg.Preallocate); err != nil {
-		return l.failLocked(fmt.Sprintf("seal segment %020d", active.base), err)
+		return l.storage(fmt.Sprintf("seal segment %020d", active.base), err)
 	}
 	active.unchecked.Store(active.found)
 	next, err := createSegment(l, base, cfg)
 	if err != nil {
-		// The sealed segment cannot take entries any more; without room for a
-		// new file there is nothing left to append to.
-		return l.failLocked(fmt.Sprintf("create segment %020d", base), err)
+		// The indexes of a sealed segment are full: the next append tries to
+		// roll again, and succeeds once there is room.
+		return l.storage(fmt.Sprintf("create segment %020d", base), err)
 	}
 	grown := make([]*segment, len(list)+1)
 	copy(grown, list)
@@ -103,7 +103,8 @@ func (l *Log) rollLocked(base int64, cfg *Config) error {
 	l.logRolled(base, begin)
 	l.producers.updateMapEndOffset(base)
 	if err := l.takeSnapshotLocked(false); err != nil {
-		return l.failLocked("write producer snapshot", err)
+		// Without it a start reads more batches. The append can go on.
+		l.error("ProducerStateManager", "Producer snapshot not written", "error", err)
 	}
 	l.env.background.Go(func() { l.flushAfterRoll(base) })
 	return nil

@@ -314,6 +314,22 @@ func (s *segment) addToIndexes(set []byte, pos, interval int64) error {
 	return nil
 }
 
+// indexingState is what addToIndexes changes in memory.
+type indexingState struct{ sinceIndex, largest, largestAt int64 }
+
+func (s *segment) indexingState() (indexingState, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	largest, at, err := s.largestLocked()
+	return indexingState{s.sinceIndex, largest, at}, err
+}
+
+// setIndexingState goes back to an earlier state after a failed append.
+func (s *segment) setIndexingState(was indexingState) {
+	s.sinceIndex = was.sinceIndex
+	s.setLargest(was.largest, was.largestAt)
+}
+
 func (s *segment) noteTimestamp(ts, offset int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

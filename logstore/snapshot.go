@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"os"
 
 	"minibroker/internal/vfs"
@@ -131,5 +132,11 @@ func writeSnapshot(fsys vfs.FS, path string, entries []*producerEntry, sync bool
 	if err == nil && sync {
 		err = file.Sync()
 	}
-	return errors.Join(err, file.Close())
+	if err = errors.Join(err, file.Close()); err != nil {
+		// Half a snapshot must not stand where the next start looks first.
+		if removeErr := fsys.Remove(path); !errors.Is(removeErr, fs.ErrNotExist) {
+			err = errors.Join(err, removeErr)
+		}
+	}
+	return err
 }
