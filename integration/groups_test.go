@@ -21,35 +21,53 @@ type reader struct {
 	done chan struct{}
 }
 
-// tally counts how often each record was read, by all readers of a test.
+// tally counts how often each record was read, and how many were committed, by all readers of a test.
 type tally struct {
-	mu    sync.Mutex
-	reads map[string]int
-	last  time.Time
+	changed chan struct{} // holds one when there is news
+
+	mu        sync.Mutex
+	reads     map[string]int
+	committed int
 }
 
-func (c *tally) count(value string) {
+func newTally() *tally {
+	return &tally{changed: make(chan struct{}, 1), reads: map[string]int{}}
+}
+
+// note changes the tally and wakes who waits for it.
+func (c *tally) note(change func()) {
 	c.mu.Lock()
-	c.reads[value]++
-	c.last = time.Now()
+	change()
 	c.mu.Unlock()
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
 }
 
-// await waits until n different records have been read.
-func (c *tally) await(t *testing.T, n int) {
+// await waits until a condition on the tally holds.
+func (c *tally) await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; {
+	patient := time.After(patience)
+	for {
 		c.mu.Lock()
-		have := len(c.reads)
+		done, have, committed := holds(), len(c.reads), c.committed
 		c.mu.Unlock()
-		if have >= n {
+		if done {
 			return
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d records read after %v", have, n, patience)
+		select {
+		case <-c.changed:
+		case <-patient:
+			t.Fatalf("waited %v for %s: %d read, %d committed", patience, what, have, committed)
 		}
-		time.Sleep(10 * time.Millisecond) // the readers' progress has no event of its own
 	}
+}
+
+// awaitReads waits until n different records have been read.
+func (c *tally) awaitReads(t *testing.T, n int) {
+	t.Helper()
+	c.await(t, fmt.Sprintf("%d records", n), func() bool { return len(c.reads) >= n })
 }
 
 // repeated lists the records that were read more than once.
@@ -84,9 +102,12 @@ func startReader(t *testing.T, addr, topic string, c *tally, opts ...kgo.Opt) *r
 			if fetches.IsClientClosed() {
 				return
 			}
-			fetches.EachRecord(func(rec *kgo.Record) { c.count(string(rec.Value)) })
-			// A broker that is away is asked again for as long as the test lasts.
-			_ = cl.CommitUncommittedOffsets(context.Background())
+			c.note(func() {
+				fetches.EachRecord(func(rec *kgo.Record) { c.reads[string(rec.Value)]++ })
+			})
+			if err := cl.CommitUncommittedOffsets(context.Background()); err == nil {
+				c.note(func() { c.committed += fetches.NumRecords() })
+			}
 			cl.AllowRebalance()
 		}
 	}()
@@ -133,17 +154,17 @@ func TestGroupReadsEachRecordOnce(t *testing.T) {
 			addr := freeAddr(t)
 			p := startProcess(t, filepath.Join(t.TempDir(), "data"), addr, nil)
 			createTopic(t, addr, "numbers", 6, nil)
-			c := &tally{reads: map[string]int{}}
+			c := newTally()
 			first := startReader(t, addr, "numbers", c, options(0)...)
 			produceNumbers(t, addr, "numbers", 0, 300)
-			c.await(t, 100)
+			c.awaitReads(t, 100)
 			second := startReader(t, addr, "numbers", c, options(1)...)
 			produceNumbers(t, addr, "numbers", 300, 300)
-			c.await(t, 600)
+			c.awaitReads(t, 600)
 			first.leave()
 			third := startReader(t, addr, "numbers", c, options(2)...)
 			produceNumbers(t, addr, "numbers", 600, 300)
-			c.await(t, 900)
+			c.awaitReads(t, 900)
 			second.leave()
 			third.leave()
 			if again := c.repeated(); len(again) > 0 {
@@ -159,39 +180,22 @@ func TestGroupSurvivesKill(t *testing.T) {
 	data, addr := filepath.Join(t.TempDir(), "data"), freeAddr(t)
 	p := startProcess(t, data, addr, nil)
 	createTopic(t, addr, "numbers", 4, nil)
-	c := &tally{reads: map[string]int{}}
+	c := newTally()
 	startReader(t, addr, "numbers", c)
 	startReader(t, addr, "numbers", c)
 	produceNumbers(t, addr, "numbers", 0, 400)
-	c.await(t, 400)
-	before := awaitOffsets(t, addr, 400)
+	c.awaitReads(t, 400)
+	c.await(t, "400 commits", func() bool { return c.committed == 400 })
+	before := offsetsOf(t, addr)
 	p.Kill()
 	p = startProcess(t, data, addr, nil)
 	if after := offsetsOf(t, addr); !maps.Equal(before, after) {
 		t.Errorf("offsets %v, before the kill %v", after, before)
 	}
 	produceNumbers(t, addr, "numbers", 400, 400)
-	c.await(t, 800)
+	c.awaitReads(t, 800)
 	if again := c.repeated(); len(again) > 0 {
 		t.Errorf("read more than once: %q", again)
-	}
-}
-
-// awaitOffsets waits until the committed offsets add up to sum.
-func awaitOffsets(t *testing.T, addr string, sum int64) map[int32]int64 {
-	t.Helper()
-	for deadline := time.Now().Add(patience); ; {
-		offsets, have := offsetsOf(t, addr), int64(0)
-		for _, o := range offsets {
-			have += o
-		}
-		if have == sum {
-			return offsets
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("offsets %v, want a sum of %d", offsets, sum)
-		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }
 
