@@ -8,33 +8,25 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"minibroker/group"
 	"minibroker/protocol"
 	"minibroker/txn"
 )
 
 func (a *API) addOffsetsToTxn(_ context.Context, req *protocol.Request, body *kmsg.AddOffsetsToTxnRequest) (kmsg.Response, error) {
 	resp := body.ResponseKind().(*kmsg.AddOffsetsToTxnResponse)
-	p, err := a.offsetsPartition(body.Group)
-	if err == nil {
-		err = a.txns.AddPartitions(body.TransactionalID, txn.Producer{ID: body.ProducerID, Epoch: body.ProducerEpoch},
-			[]txn.Partition{p}, txn.Version0)
-	}
+	err := a.txns.AddPartitions(body.TransactionalID, txn.Producer{ID: body.ProducerID, Epoch: body.ProducerEpoch},
+		[]txn.Partition{a.offsetsPartition(body.Group)}, txn.Version0)
 	resp.ErrorCode = txnErrorCode(err, req.Version >= 2)
 	return resp, nil
 }
 
-// offsetsPartition is the partition that keeps a group. The topic is made when
-// it is not there: the group's first offset may come in a transaction.
-func (a *API) offsetsPartition(group string) (txn.Partition, error) {
-	n, ok := a.groups.PartitionFor(group)
+// offsetsPartition is the partition that keeps a group. While there is no topic,
+// it is the one that the topic will have for it.
+func (a *API) offsetsPartition(id string) txn.Partition {
+	n, ok := a.groups.PartitionFor(id)
 	if !ok {
-		if err := a.autoCreate(offsetsTopic); err != nil && !a.hasTopic(offsetsTopic) {
-			a.log.Error("no topic to keep offsets in", "topic", offsetsTopic, "error", err)
-			return txn.Partition{}, &apiError{code: codeCoordinatorNotAvailable}
-		}
-		if n, ok = a.groups.PartitionFor(group); !ok {
-			return txn.Partition{}, &apiError{code: codeCoordinatorNotAvailable}
-		}
+		n = group.PartitionFor(id, int32(a.layers().Int("offsets.topic.num.partitions")))
 	}
-	return txn.Partition{Topic: offsetsTopic, Partition: n}, nil
+	return txn.Partition{Topic: offsetsTopic, Partition: n}
 }

@@ -86,10 +86,10 @@ func (a *API) commitInTxn(version int16, body *kmsg.TxnOffsetCommitRequest, part
 	if body.Group == "" {
 		return nil, &apiError{code: codeInvalidGroupID}
 	}
-	p, err := a.offsetsPartition(body.Group)
-	if err != nil {
-		return nil, err
+	if _, ok := a.groups.PartitionFor(body.Group); !ok {
+		return nil, group.ErrNotCoordinator
 	}
+	p := a.offsetsPartition(body.Group)
 	hold, err := a.txns.Hold(body.TransactionalID, txn.Producer{ID: body.ProducerID, Epoch: body.ProducerEpoch})
 	if err != nil {
 		return nil, err
