@@ -17,7 +17,12 @@ type Store struct {
 	dirs []*Dir
 	id   string // cluster id
 
-	changes sync.Mutex // one creation or removal of a log at a time; never taken on the data path
+	offline []string // directories that failed; not changed after Load
+
+	// changes keeps removals apart from everything else; creations may run side
+	// by side, since most of their time goes to waiting for syncs. It is never
+	// taken on the data path.
+	changes sync.RWMutex
 
 	mu     sync.RWMutex // a leaf
 	logs   map[TopicPartition]placed
@@ -74,6 +79,9 @@ func (s *Store) openDirs() error {
 	metas := make([]MetaProperties, 0, len(s.o.Dirs))
 	for _, path := range s.o.Dirs {
 		d, meta, err := openDir(s.env.fsys, path, s.o.NodeID, s.env.logger)
+		if err != nil && s.takeOffline(path, err) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -139,7 +147,9 @@ func (s *Store) Logs() []*Log {
 	s.mu.RLock()
 	logs := make([]*Log, 0, len(s.logs))
 	for _, p := range s.logs {
-		logs = append(logs, p.log)
+		if p.log != nil {
+			logs = append(logs, p.log)
+		}
 	}
 	s.mu.RUnlock()
 	slices.SortFunc(logs, func(a, b *Log) int {
@@ -156,15 +166,14 @@ func (s *Store) LogDir(tp TopicPartition) *Dir {
 }
 
 // Create makes a partition's directory in dir, or where the fewest logs are,
-// and opens its empty log. id goes to partition.metadata.
+// and opens its empty log. id goes to partition.metadata. Several may be
+// created at the same time.
 func (s *Store) Create(tp TopicPartition, id UUID, dir *Dir, cfg Config) (*Log, error) {
-	s.changes.Lock()
-	defer s.changes.Unlock()
-	if err := s.free(tp); err != nil {
+	s.changes.RLock()
+	defer s.changes.RUnlock()
+	dir, err := s.reserve(tp, dir)
+	if err != nil {
 		return nil, err
-	}
-	if dir == nil {
-		dir = s.leastUsed()
 	}
 	path := dir.file(tp.String())
 	l, err := openLog(s.env, LogOptions{Dir: path, Config: cfg, Clean: true, TopicID: id})
@@ -172,6 +181,7 @@ func (s *Store) Create(tp TopicPartition, id UUID, dir *Dir, cfg Config) (*Log, 
 		err = s.env.fsys.SyncDir(dir.Path)
 	}
 	if err != nil {
+		s.release(tp)
 		return nil, fmt.Errorf("%w: create log %s: %w", ErrStorage, path, err)
 	}
 	s.put(l, dir)
@@ -179,21 +189,31 @@ func (s *Store) Create(tp TopicPartition, id UUID, dir *Dir, cfg Config) (*Log, 
 	return l, nil
 }
 
-func (s *Store) free(tp TopicPartition) error {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+// reserve claims the partition's name in dir, or in the directory with the
+// fewest logs: until put or release there is an entry without a log.
+func (s *Store) reserve(tp TopicPartition, dir *Dir) (*Dir, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.closed {
-		return ErrClosed
+		return nil, ErrClosed
 	}
-	if have := s.logs[tp]; have.log != nil {
-		return fmt.Errorf("create log %s: it exists in %s", tp, have.log.Dir())
+	if have, taken := s.logs[tp]; taken {
+		return nil, fmt.Errorf("create log %s: it exists in %s", tp, have.dir.Path)
 	}
-	return nil
+	if dir == nil {
+		dir = s.leastUsedLocked()
+	}
+	s.logs[tp] = placed{dir: dir}
+	return dir, nil
 }
 
-func (s *Store) leastUsed() *Dir {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+func (s *Store) release(tp TopicPartition) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.logs, tp)
+}
+
+func (s *Store) leastUsedLocked() *Dir {
 	count := make(map[*Dir]int, len(s.dirs))
 	for _, p := range s.logs {
 		count[p.dir]++

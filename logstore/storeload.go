@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -18,8 +19,7 @@ func (s *Store) Load(ctx context.Context) error {
 	begin := time.Now()
 	s.env.logger.Info("Loading logs from log dirs [" + strings.Join(s.o.Dirs, ", ") + "]")
 	total, unclean := 0, []string{}
-	err := forEach(len(s.dirs), s.dirs, func(d *Dir) error { return s.loadDir(ctx, d) })
-	if err != nil {
+	if err := s.loadDirs(ctx); err != nil {
 		return err
 	}
 	for _, d := range s.dirs {
@@ -37,6 +37,29 @@ func (s *Store) Load(ctx context.Context) error {
 	}
 	s.env.logger.Info(line)
 	return nil
+}
+
+// loadDirs loads all directories side by side. One that fails goes offline.
+func (s *Store) loadDirs(ctx context.Context) error {
+	var mu sync.Mutex
+	failed := make(map[*Dir]error)
+	_ = forEach(len(s.dirs), s.dirs, func(d *Dir) error {
+		err := s.loadDir(ctx, d)
+		if err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			failed[d] = err
+		}
+		return nil
+	})
+	var all error
+	for d, err := range failed {
+		if s.takeOffline(d.Path, err) {
+			err = s.dropDir(d)
+		}
+		all = errors.Join(all, err)
+	}
+	return all
 }
 
 func (s *Store) loadDir(ctx context.Context, d *Dir) error {

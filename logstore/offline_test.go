@@ -1,0 +1,147 @@
+package logstore
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"minibroker/internal/vfs"
+)
+
+// twoDirs opens a store over two directories, the second of which fails while broken is set.
+func twoDirs(mem vfs.FS, broken *atomic.Bool) (*Store, error) {
+	faulty := vfs.NewFaulty(mem, func(op vfs.Op) error {
+		if broken.Load() && strings.HasPrefix(op.Name, "/b") && op.Kind != vfs.OpClose && op.Kind != vfs.OpLock {
+			return syscall.EIO
+		}
+		return nil
+	})
+	cfg := DefaultConfig()
+	cfg.SegmentBytes, cfg.IndexBytes, cfg.RetentionMs = 1500, 1200, -1
+	return Open(Options{FS: faulty, Dirs: []string{"/a", "/b"}, NodeID: 1, ClusterID: NewUUID().String(), Default: cfg})
+}
+
+// TestDirFailsAtWork: the logs of a directory that fails answer ErrStorage, those of the other go on; the stop is clean
+// for the good one only, and nothing acknowledged is lost.
+func TestDirFailsAtWork(t *testing.T) {
+	mem, broken := vfs.NewMem(), new(atomic.Bool)
+	s, err := twoDirs(mem, broken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var logs []*Log
+	for i, d := range s.Dirs() {
+		l, err := s.Create(TopicPartition{"t", int32(i)}, UUID{1}, d, s.o.Default)
+		if err != nil {
+			t.Fatal(err)
+		}
+		logs = append(logs, l)
+	}
+	for i := range 60 {
+		broken.Store(i >= 30)
+		for n, l := range logs {
+			_, err := l.Append(numbered(t, int(l.EndOffset()), 1), AppendOptions{})
+			if failed := n == 1 && i >= 30; failed != errors.Is(err, ErrStorage) || !failed && err != nil {
+				t.Fatalf("append %d to log %d: %v", i, n, err)
+			}
+		}
+	}
+	if _, err := logs[0].ApplyRetention(logs[0].EndOffset(), time.Now()); err != nil {
+		t.Error(err)
+	}
+	if err := s.CheckpointRecoveryPoints(); !errors.Is(err, ErrStorage) {
+		t.Errorf("checkpoint: %v", err)
+	}
+	if err := s.Close(CleanStop{}); err == nil {
+		t.Error("the stop says nothing of the broken directory")
+	}
+	for dir, want := range map[string]bool{"/a": true, "/b": false} {
+		if _, found, err := readCleanShutdown(mem, dir); err != nil || found != want {
+			t.Errorf("marker in %s: %v, %v", dir, found, err)
+		}
+	}
+	endsAfterFailure(t, mem)
+}
+
+func endsAfterFailure(t *testing.T, mem *vfs.Mem) {
+	t.Helper()
+	id, err := ReadMetaProperties(mem, "/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(Options{FS: mem, Dirs: []string{"/a", "/b"}, NodeID: 1, ClusterID: id.ClusterID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, end := range []int64{60, 30} {
+		if l := s.Log(TopicPartition{"t", int32(i)}); l.EndOffset() != end {
+			t.Errorf("log %d ends at %d, %d were acknowledged", i, l.EndOffset(), end)
+		}
+	}
+	if err := s.Close(CleanStop{}); err != nil {
+		t.Error(err)
+	}
+	for _, dir := range []string{"/a", "/b"} {
+		if found, err := Verify(mem, dir); err != nil || len(found) > 0 {
+			t.Errorf("%s: %v, %v", dir, found, err)
+		}
+	}
+}
+
+// TestDirFailsAtStart: a directory that cannot be read, or whose logs cannot, is left out; the last one is not.
+func TestDirFailsAtStart(t *testing.T) {
+	for _, when := range []string{"open", "load"} {
+		mem, broken := vfs.NewMem(), new(atomic.Bool)
+		s, err := twoDirs(mem, broken)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, d := range s.Dirs() {
+			if _, err := s.Create(TopicPartition{"t", int32(i)}, UUID{1}, d, s.o.Default); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cluster := s.ClusterID()
+		if err := s.Abort(); err != nil {
+			t.Fatal(err)
+		}
+		only := path.Join("/b", "t-1")
+		faulty := vfs.NewFaulty(mem, func(op vfs.Op) error {
+			if strings.HasPrefix(op.Name, "/b") && (when == "open" || strings.HasPrefix(op.Name, only)) && op.Kind != vfs.OpClose {
+				return syscall.EIO
+			}
+			return nil
+		})
+		s, err = Open(Options{FS: faulty, Dirs: []string{"/a", "/b"}, NodeID: 1, ClusterID: cluster})
+		if err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+		if err := s.Load(t.Context()); err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+		if !slices.Equal(s.OfflineDirs(), []string{"/b"}) || len(s.Dirs()) != 1 || s.Log(TopicPartition{"t", 0}) == nil || s.Log(TopicPartition{"t", 1}) != nil {
+			t.Errorf("%s: offline %v, logs %v", when, s.OfflineDirs(), s.Logs())
+		}
+		if err := s.Close(CleanStop{}); err != nil {
+			t.Errorf("%s: %v", when, err)
+		}
+		s, err = Open(Options{FS: faulty, Dirs: []string{"/b"}, NodeID: 1, ClusterID: cluster})
+		if err == nil {
+			if err = s.Load(t.Context()); err == nil {
+				t.Errorf("%s: started on nothing but a broken directory", when)
+			}
+			_ = s.Abort()
+		}
+	}
+}
