@@ -17,6 +17,7 @@ import (
 	"minibroker/metadata"
 	"minibroker/partition"
 	"minibroker/protocol"
+	"minibroker/telemetry"
 	"minibroker/txn"
 )
 
@@ -76,6 +77,7 @@ type API struct {
 	loggers    Loggers
 	advertised func(listener string) (Endpoint, bool)
 	data       *dataPath
+	telemetry  *telemetry.Registry
 
 	routes [lastKey + 1]route // by API key; nil = not served
 
@@ -112,6 +114,7 @@ func New(o Options) *API {
 		loggers:    o.Loggers,
 		advertised: o.AdvertisedFor,
 		data:       newDataPath(o.Config),
+		telemetry:  telemetry.NewRegistry(),
 	}
 	a.routes = a.table()
 	return a
@@ -122,41 +125,68 @@ func New(o Options) *API {
 // routes themselves.
 func (a *API) table() [lastKey + 1]route {
 	return [lastKey + 1]route{
-		kmsg.Produce:                 a.produce,
-		kmsg.Fetch:                   a.fetch,
-		kmsg.ListOffsets:             plain(a.listOffsets),
-		kmsg.DeleteRecords:           plain(a.deleteRecords),
-		kmsg.InitProducerID:          plain(a.initProducerID),
-		kmsg.OffsetForLeaderEpoch:    plain(a.offsetForLeaderEpoch),
-		kmsg.DescribeProducers:       plain(a.describeProducers),
-		kmsg.Metadata:                plain(a.metadata),
-		kmsg.OffsetCommit:            plain(a.offsetCommit),
-		kmsg.OffsetFetch:             plain(a.offsetFetch),
-		kmsg.FindCoordinator:         plain(a.findCoordinator),
-		kmsg.JoinGroup:               plain(a.joinGroup),
-		kmsg.Heartbeat:               plain(a.heartbeat),
-		kmsg.LeaveGroup:              plain(a.leaveGroup),
-		kmsg.SyncGroup:               plain(a.syncGroup),
-		kmsg.DescribeGroups:          plain(a.describeGroups),
-		kmsg.ListGroups:              plain(a.listGroups),
-		kmsg.DeleteGroups:            plain(a.deleteGroups),
-		kmsg.OffsetDelete:            plain(a.offsetDelete),
-		kmsg.AddPartitionsToTxn:      a.addPartitionsToTxn,
-		kmsg.AddOffsetsToTxn:         plain(a.addOffsetsToTxn),
-		kmsg.EndTxn:                  plain(a.endTxn),
-		kmsg.WriteTxnMarkers:         plain(a.writeTxnMarkers),
-		kmsg.TxnOffsetCommit:         plain(a.txnOffsetCommit),
-		kmsg.DescribeTransactions:    plain(a.describeTransactions),
-		kmsg.ListTransactions:        plain(a.listTransactions),
-		kmsg.ApiVersions:             plain(a.apiVersions),
-		kmsg.CreateTopics:            plain(a.createTopics),
-		kmsg.DeleteTopics:            plain(a.deleteTopics),
-		kmsg.DescribeConfigs:         plain(a.describeConfigs),
-		kmsg.AlterConfigs:            a.alterConfigs,
-		kmsg.CreatePartitions:        plain(a.createPartitions),
-		kmsg.IncrementalAlterConfigs: plain(a.incrementalAlterConfigs),
-		kmsg.DescribeCluster:         plain(a.describeCluster),
-		kmsg.DescribeTopicPartitions: plain(a.describeTopicPartitions),
+		kmsg.Produce:                      a.produce,
+		kmsg.Fetch:                        a.fetch,
+		kmsg.ListOffsets:                  plain(a.listOffsets),
+		kmsg.DeleteRecords:                plain(a.deleteRecords),
+		kmsg.InitProducerID:               plain(a.initProducerID),
+		kmsg.OffsetForLeaderEpoch:         plain(a.offsetForLeaderEpoch),
+		kmsg.DescribeProducers:            plain(a.describeProducers),
+		kmsg.Metadata:                     plain(a.metadata),
+		kmsg.OffsetCommit:                 plain(a.offsetCommit),
+		kmsg.OffsetFetch:                  plain(a.offsetFetch),
+		kmsg.FindCoordinator:              plain(a.findCoordinator),
+		kmsg.JoinGroup:                    plain(a.joinGroup),
+		kmsg.Heartbeat:                    plain(a.heartbeat),
+		kmsg.LeaveGroup:                   plain(a.leaveGroup),
+		kmsg.SyncGroup:                    plain(a.syncGroup),
+		kmsg.DescribeGroups:               plain(a.describeGroups),
+		kmsg.ListGroups:                   plain(a.listGroups),
+		kmsg.DeleteGroups:                 plain(a.deleteGroups),
+		kmsg.OffsetDelete:                 plain(a.offsetDelete),
+		kmsg.AddPartitionsToTxn:           a.addPartitionsToTxn,
+		kmsg.AddOffsetsToTxn:              plain(a.addOffsetsToTxn),
+		kmsg.EndTxn:                       plain(a.endTxn),
+		kmsg.WriteTxnMarkers:              plain(a.writeTxnMarkers),
+		kmsg.TxnOffsetCommit:              plain(a.txnOffsetCommit),
+		kmsg.DescribeTransactions:         plain(a.describeTransactions),
+		kmsg.ListTransactions:             plain(a.listTransactions),
+		kmsg.ApiVersions:                  plain(a.apiVersions),
+		kmsg.CreateTopics:                 plain(a.createTopics),
+		kmsg.DeleteTopics:                 plain(a.deleteTopics),
+		kmsg.DescribeConfigs:              plain(a.describeConfigs),
+		kmsg.AlterConfigs:                 a.alterConfigs,
+		kmsg.CreatePartitions:             plain(a.createPartitions),
+		kmsg.IncrementalAlterConfigs:      plain(a.incrementalAlterConfigs),
+		kmsg.DescribeCluster:              plain(a.describeCluster),
+		kmsg.DescribeTopicPartitions:      plain(a.describeTopicPartitions),
+		kmsg.ListConfigResources:          plain(a.listConfigResources),
+		kmsg.DescribeLogDirs:              plain(a.describeLogDirs),
+		kmsg.AlterReplicaLogDirs:          plain(a.alterReplicaLogDirs),
+		kmsg.ElectLeaders:                 plain(a.electLeaders),
+		kmsg.AlterPartitionAssignments:    plain(a.alterPartitionReassignments),
+		kmsg.ListPartitionReassignments:   plain(a.listPartitionReassignments),
+		kmsg.DescribeClientQuotas:         plain(a.describeClientQuotas),
+		kmsg.AlterClientQuotas:            plain(a.alterClientQuotas),
+		kmsg.DescribeUserSCRAMCredentials: plain(a.describeUserScramCredentials),
+		kmsg.AlterUserSCRAMCredentials:    plain(a.alterUserScramCredentials),
+		kmsg.DescribeQuorum:               plain(a.describeQuorum),
+		kmsg.UpdateFeatures:               plain(a.updateFeatures),
+		kmsg.UnregisterBroker:             plain(a.unregisterBroker),
+		kmsg.UnregisterController:         plain(a.unregisterController),
+		kmsg.AddRaftVoter:                 plain(a.addRaftVoter),
+		kmsg.RemoveRaftVoter:              plain(a.removeRaftVoter),
+		kmsg.GetTelemetrySubscriptions:    plain(a.getTelemetrySubscriptions),
+		kmsg.PushTelemetry:                plain(a.pushTelemetry),
+		kmsg.DescribeACLs:                 plain(a.describeACLs),
+		kmsg.CreateACLs:                   plain(a.createACLs),
+		kmsg.DeleteACLs:                   plain(a.deleteACLs),
+		kmsg.CreateDelegationToken:        plain(a.createDelegationToken),
+		kmsg.RenewDelegationToken:         plain(a.renewDelegationToken),
+		kmsg.ExpireDelegationToken:        plain(a.expireDelegationToken),
+		kmsg.DescribeDelegationToken:      plain(a.describeDelegationToken),
+		kmsg.SASLHandshake:                plain(a.saslHandshake),
+		kmsg.SASLAuthenticate:             plain(a.saslAuthenticate),
 	}
 }
 

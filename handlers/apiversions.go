@@ -25,6 +25,9 @@ func (a *API) apiVersions(_ context.Context, req *protocol.Request, body *kmsg.A
 		answer.ErrorCode = code
 		return answer, nil
 	}
+	if req.Version >= 3 {
+		req.SoftwareName, req.SoftwareVersion = body.ClientSoftwareName, body.ClientSoftwareVersion
+	}
 	return a.versions.Response(req.Version, image.Features, image.LastOffset), nil
 }
 

@@ -169,3 +169,7 @@ func (d *Dir) unlock(remove bool) error {
 	d.lock = nil
 	return err
 }
+
+// DiskSpace is the size of the file system that the directory lies on and what
+// is left of it, in bytes.
+func (d *Dir) DiskSpace() (total, usable int64, err error) { return vfs.DiskSpace(d.Path) }

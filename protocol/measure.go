@@ -20,6 +20,8 @@ var (
 	ErrTruncated = errors.New("the body is cut short")
 	// ErrNull: null where the protocol does not allow it.
 	ErrNull = errors.New("null in a field that cannot be null")
+	// ErrLongString: a string is longer than maxString.
+	ErrLongString = fmt.Errorf("a string of more than %d bytes", maxString)
 	// ErrTooManyElements: the decoded request would exceed MaxDecodedBytes.
 	ErrTooManyElements = fmt.Errorf("the decoded request would take more than %d MiB", MaxDecodedBytes>>20)
 )
@@ -138,12 +140,20 @@ func (m *meter) scalar(kind byte) {
 	}
 }
 
+// maxString is the longest string that Kafka reads, in bytes. The lengths of
+// flexible versions could hold more.
+const maxString = 1<<15 - 1
+
 // stringLength is a string's length; below 0 is null.
 func (m *meter) stringLength() int {
-	if m.flexible {
-		return m.length()
+	if !m.flexible {
+		return int(m.Int16())
 	}
-	return int(m.Int16())
+	n := m.length()
+	if n > maxString {
+		m.fail(ErrLongString)
+	}
+	return n
 }
 
 // length is that of bytes or of an array; below 0 is null.

@@ -27,6 +27,9 @@ type Request struct {
 	Listener string
 	// RemoteAddr and LocalAddr are host:port of the two ends.
 	RemoteAddr, LocalAddr string
+	// SoftwareName and SoftwareVersion are what the client said of itself in its
+	// last ApiVersions on this connection; a handler sets them.
+	SoftwareName, SoftwareVersion string
 	// Unsupported marks an ApiVersions request in a version that is not known.
 	// Version is 0 and Body nil then; the answer is Versions.UnsupportedVersion,
 	// which a server gives without asking a handler.

@@ -1,0 +1,109 @@
+package handlers
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"minibroker/logstore"
+	"minibroker/protocol"
+)
+
+// DescribeLogDirs, versions 1 to 5.
+//
+// Every log dir is listed, with those of the wanted partitions that lie in it;
+// the others are left out without a word. A null list of topics means all
+// partitions, an empty one none. Replicas that are about to move do not exist:
+// a move between log dirs is over when it is answered.
+
+func (a *API) describeLogDirs(_ context.Context, _ *protocol.Request, body *kmsg.DescribeLogDirsRequest) (kmsg.Response, error) {
+	answer := kmsg.NewPtrDescribeLogDirsResponse()
+	answer.Version = body.Version
+	perDir := make(map[*logstore.Dir][]*logstore.Log)
+	for _, log := range a.logsOf(body) {
+		if dir := a.store.LogDir(log.TopicPartition()); dir != nil { // else it was deleted meanwhile
+			perDir[dir] = append(perDir[dir], log)
+		}
+	}
+	cordoned := a.layers().List("cordoned.log.dirs")
+	for _, dir := range a.store.Dirs() {
+		d := kmsg.NewDescribeLogDirsResponseDir()
+		d.Dir = absolute(dir.Path)
+		total, usable, err := dir.DiskSpace()
+		if err != nil {
+			d.ErrorCode = codeKafkaStorageError
+			a.log.Error("disk space is not known", "dir", dir.Path, "error", err)
+		} else {
+			d.TotalBytes, d.UsableBytes = total, usable
+		}
+		d.IsCordoned = slices.Contains(cordoned, "*") || slices.Contains(cordoned, dir.Path)
+		d.Topics = a.describedLogs(perDir[dir])
+		answer.Dirs = append(answer.Dirs, d)
+	}
+	return answer, nil
+}
+
+// absolute is the path as clients see it.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// logsOf lists the logs that a request asks for, each once.
+func (a *API) logsOf(body *kmsg.DescribeLogDirsRequest) []*logstore.Log {
+	if body.Topics == nil {
+		return a.store.Logs()
+	}
+	var logs []*logstore.Log
+	seen := make(map[logstore.TopicPartition]bool)
+	for i := range body.Topics {
+		for _, p := range body.Topics[i].Partitions {
+			tp := logstore.TopicPartition{Topic: body.Topics[i].Topic, Partition: p}
+			if log := a.store.Log(tp); log != nil && !seen[tp] {
+				seen[tp] = true
+				logs = append(logs, log)
+			}
+		}
+	}
+	return logs
+}
+
+// describedLogs groups logs by topic.
+func (a *API) describedLogs(logs []*logstore.Log) []kmsg.DescribeLogDirsResponseDirTopic {
+	slices.SortFunc(logs, func(x, y *logstore.Log) int {
+		p, q := x.TopicPartition(), y.TopicPartition()
+		if c := strings.Compare(p.Topic, q.Topic); c != 0 {
+			return c
+		}
+		return int(p.Partition) - int(q.Partition)
+	})
+	var topics []kmsg.DescribeLogDirsResponseDirTopic
+	for _, log := range logs {
+		tp := log.TopicPartition()
+		if n := len(topics); n == 0 || topics[n-1].Topic != tp.Topic {
+			t := kmsg.NewDescribeLogDirsResponseDirTopic()
+			t.Topic = tp.Topic
+			topics = append(topics, t)
+		}
+		p := kmsg.NewDescribeLogDirsResponseDirTopicPartition()
+		p.Partition, p.Size, p.OffsetLag = tp.Partition, log.Size(), a.offsetLag(log)
+		t := &topics[len(topics)-1]
+		t.Partitions = append(t.Partitions, p)
+	}
+	return topics
+}
+
+// offsetLag is how far a log is behind its high watermark: not at all, or -1
+// for a log that no partition leads.
+func (a *API) offsetLag(log *logstore.Log) int64 {
+	p, err := a.partitions.Get(log.TopicPartition())
+	if err != nil {
+		return -1
+	}
+	return max(p.HighWatermark()-log.EndOffset(), 0)
+}

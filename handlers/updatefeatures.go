@@ -1,0 +1,177 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"minibroker/metadata"
+	"minibroker/protocol"
+)
+
+// UpdateFeatures, versions 0 to 2.
+//
+// Levels are checked by Kafka's rules and go to the metadata log; all updates of
+// a request are made, or none. kraft.version cannot be raised: there is no quorum
+// whose voters could change.
+
+// How a level may change.
+const (
+	upgradeOnly     int8 = 1
+	safeDowngrade   int8 = 2
+	unsafeDowngrade int8 = 3
+)
+
+const (
+	metadataVersion = "metadata.version"
+	kraftVersion    = "kraft.version"
+	elrVersion      = "eligible.leader.replicas.version"
+	elrNeeds        = 23 // the metadata.version that elrVersion 1 needs
+)
+
+// metadataLevel is a level of metadata.version. A downgrade across one with
+// changes would lose what the metadata log holds.
+type metadataLevel struct {
+	name    string
+	changes bool // the form of the metadata changed
+}
+
+// metadataLevels are the levels of Apache Kafka 4.4.0; the first is firstMetadataLevel.
+var metadataLevels = [...]metadataLevel{
+	{"3.3-IV3", true}, {"3.4-IV0", true}, {"3.5-IV0", false}, {"3.5-IV1", false}, {"3.5-IV2", true}, {"3.6-IV0", false}, {"3.6-IV1", true},
+	{"3.6-IV2", true}, {"3.7-IV0", true}, {"3.7-IV1", false}, {"3.7-IV2", true}, {"3.7-IV3", false}, {"3.7-IV4", false}, {"3.8-IV0", false},
+	{"3.9-IV0", false}, {"4.0-IV0", false}, {"4.0-IV1", true}, {"4.0-IV2", false}, {"4.0-IV3", false}, {"4.1-IV0", false}, {"4.1-IV1", false},
+	{"4.2-IV0", false}, {"4.2-IV1", false}, {"4.3-IV0", true}, {"4.4-IV0", false}, {"4.4-IV1", true}, {"4.4-IV2", true},
+}
+
+const firstMetadataLevel = 7
+
+func (a *API) updateFeatures(_ context.Context, _ *protocol.Request, body *kmsg.UpdateFeaturesRequest) (kmsg.Response, error) {
+	a.configChange.Lock()
+	defer a.configChange.Unlock()
+	answer := kmsg.NewPtrUpdateFeaturesResponse()
+	answer.Version = body.Version
+	records, err := a.planFeatures(body)
+	if err == nil && !body.ValidateOnly && len(records) > 0 {
+		if err = changeError(a.meta.Append(records)); err != nil {
+			a.log.Error("features were not updated", "error", err)
+		}
+	}
+	answer.ErrorCode, answer.ErrorMessage = errorCode(err), errorMessage(err)
+	if err == nil && body.Version < 2 {
+		for i := range body.FeatureUpdates {
+			r := kmsg.NewUpdateFeaturesResponseResult()
+			r.Feature = body.FeatureUpdates[i].Feature
+			answer.Results = append(answer.Results, r)
+		}
+	}
+	return answer, nil
+}
+
+// planFeatures makes the records of a request. Of updates of one feature the
+// last counts.
+func (a *API) planFeatures(body *kmsg.UpdateFeaturesRequest) ([]metadata.Record, error) {
+	image := a.meta.Image()
+	wanted := make(map[string]int16)
+	for i := range body.FeatureUpdates {
+		wanted[body.FeatureUpdates[i].Feature] = body.FeatureUpdates[i].MaxVersionLevel
+	}
+	var records []metadata.Record
+	for i := range body.FeatureUpdates {
+		u := &body.FeatureUpdates[i]
+		if slices.ContainsFunc(body.FeatureUpdates[i+1:], func(o kmsg.UpdateFeaturesRequestFeatureUpdate) bool { return o.Feature == u.Feature }) {
+			continue
+		}
+		current := image.Features[u.Feature]
+		if u.Feature == kraftVersion {
+			current = image.KRaftVersion()
+		}
+		err := a.checkFeature(u.Feature, current, u.MaxVersionLevel, upgradeKind(body.Version, u))
+		if err == nil {
+			err = checkFeatureNeeds(image, u, wanted)
+		}
+		if err != nil {
+			return nil, &apiError{errorCode(err), "The update failed for all features since the following feature had an error: " + err.Error()}
+		}
+		if u.Feature != kraftVersion {
+			records = append(records, &metadata.FeatureLevelRecord{Name: u.Feature, Level: u.MaxVersionLevel})
+		}
+	}
+	return records, nil
+}
+
+// upgradeKind is how a level may change; version 0 has another form for it.
+func upgradeKind(version int16, u *kmsg.UpdateFeaturesRequestFeatureUpdate) int8 {
+	switch {
+	case version > 0:
+		return u.UpgradeType
+	case u.AllowDowngrade:
+		return safeDowngrade
+	}
+	return upgradeOnly
+}
+
+// checkFeature checks one change of a level.
+func (a *API) checkFeature(name string, current, level int16, kind int8) error {
+	refuse := func(why string) error {
+		return &apiError{codeInvalidUpdateVersion, fmt.Sprintf("Invalid update version %d for feature %s. %s", level, name, why)}
+	}
+	supported := protocol.SupportedFeatures()
+	at := slices.IndexFunc(supported, func(f protocol.Feature) bool { return f.Name == name })
+	switch {
+	case kind < upgradeOnly || kind > unsafeDowngrade:
+		return refuse("The controller does not support the given upgrade type.")
+	case level < 0:
+		return refuse("A feature version cannot be less than 0.")
+	case at < 0 && level != 0:
+		return refuse(fmt.Sprintf("Local controller %d does not support this feature.", a.config.NodeID()))
+	case at >= 0 && (level < supported[at].Min || level > supported[at].Max):
+		return refuse(fmt.Sprintf("Local controller %d only supports versions %d-%d", a.config.NodeID(), supported[at].Min, supported[at].Max))
+	case level < current && kind == upgradeOnly:
+		return refuse("Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe downgrade.")
+	case level > current && kind != upgradeOnly:
+		return refuse("Can't downgrade to a newer version.")
+	case name == kraftVersion && level < current:
+		return refuse("Can't downgrade the version of this feature.")
+	case name == kraftVersion && level > current:
+		return refuse("The quorum of this broker is itself alone; its voters cannot change.")
+	case name == metadataVersion && level < current:
+		return checkMetadataDowngrade(current, level, kind)
+	}
+	return nil
+}
+
+// checkMetadataDowngrade allows a lower metadata.version while nothing can be
+// lost by it.
+func checkMetadataDowngrade(current, level int16, kind int8) error {
+	for l := current; l > level; l-- {
+		if !metadataLevels[l-firstMetadataLevel].changes {
+			continue
+		}
+		why := "Refusing to perform the requested downgrade because it might delete metadata information."
+		if kind == unsafeDowngrade {
+			why = "Unsafe metadata downgrade is not supported in this version."
+		}
+		return &apiError{codeInvalidUpdateVersion, fmt.Sprintf("Unsupported metadata.version downgrade from %s to %s. %s",
+			metadataLevels[current-firstMetadataLevel].name, metadataLevels[level-firstMetadataLevel].name, why)}
+	}
+	return nil
+}
+
+// checkFeatureNeeds refuses a level that needs another feature's.
+func checkFeatureNeeds(image *metadata.Image, u *kmsg.UpdateFeaturesRequestFeatureUpdate, wanted map[string]int16) error {
+	if u.Feature != elrVersion || u.MaxVersionLevel == 0 {
+		return nil
+	}
+	level, changes := wanted[metadataVersion]
+	if !changes {
+		level = image.Features[metadataVersion]
+	}
+	if level < elrNeeds {
+		return &apiError{codeInvalidUpdateVersion, fmt.Sprintf("Invalid update version %d for feature %s. %s could not be set to %d because it depends on %s level %d",
+			u.MaxVersionLevel, u.Feature, u.Feature, u.MaxVersionLevel, metadataVersion, elrNeeds)}
+	}
+	return nil
+}
