@@ -64,7 +64,7 @@ func (s *Store) collect(d *Dir, value func(*Log) (int64, bool)) map[TopicPartiti
 	defer s.mu.RUnlock()
 	entries := make(map[TopicPartition]int64)
 	for tp, p := range s.logs {
-		if p.dir != d {
+		if p.dir != d || p.log == nil {
 			continue
 		}
 		if at, ok := value(p.log); ok {

@@ -114,6 +114,17 @@ func (e *LeaderEpochs) storeLocked(entries []epochStart) error {
 	return nil
 }
 
+// cutLocked writes entries that lost some at an end. It does not wait for the
+// disk: after a power loss the file may be the old one, which the next load cuts
+// again, and the next Assign makes the new one durable.
+func (e *LeaderEpochs) cutLocked(entries []epochStart) error {
+	if err := vfs.ReplaceFile(e.fsys, e.path, formatLeaderEpochs(entries), 0o644); err != nil {
+		return err
+	}
+	e.entries.Store(&entries)
+	return nil
+}
+
 // Assign notes that epoch begins at offset start. Nothing happens if the
 // latest epoch is the same and began no later.
 func (e *LeaderEpochs) Assign(epoch int32, start int64) error {
@@ -177,7 +188,7 @@ func (e *LeaderEpochs) truncateFromEnd(end int64) error {
 	if n == len(entries) {
 		return nil
 	}
-	return e.storeLocked(slices.Clone(entries[:n]))
+	return e.cutLocked(slices.Clone(entries[:n]))
 }
 
 // truncateFromStart removes the epochs that begin at or below start, except
@@ -192,7 +203,7 @@ func (e *LeaderEpochs) truncateFromStart(start int64) error {
 	}
 	kept := slices.Clone(entries[n-1:])
 	kept[0].start = start
-	return e.storeLocked(kept)
+	return e.cutLocked(kept)
 }
 
 // clear removes all epochs.

@@ -105,6 +105,22 @@ func WriteFileAtomic(fsys FS, name string, data []byte, perm fs.FileMode) error 
 	return fsys.SyncDir(filepath.Dir(name))
 }
 
+// ReplaceFile replaces a file as WriteFileAtomic does but does not wait for the
+// disk. After the end of the process the old or the new content is there, whole;
+// after a power loss there may be either, or nothing.
+func ReplaceFile(fsys FS, name string, data []byte, perm fs.FileMode) error {
+	tmp := name + ".tmp"
+	f, err := fsys.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(data, 0)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", tmp, err)
+	}
+	return fsys.Rename(tmp, name)
+}
+
 func writeSynced(fsys FS, name string, data []byte, perm fs.FileMode) error {
 	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
 	if err != nil {
