@@ -212,7 +212,7 @@ func (a *API) prepareReads(c *fetchCall, image *metadata.Image, body *kmsg.Fetch
 		if err != nil {
 			// The read fails too; what it failed for is known here.
 			leader := &topic.Partitions[e.partition]
-			e.code, e.leader, e.leaderEpoch = codeNotLeaderOrFollower, leader.Leader, leader.LeaderEpoch
+			e.code, e.leader, e.leaderEpoch = unservedCode(err), leader.Leader, leader.LeaderEpoch
 		}
 		e.read = int32(len(c.reads))
 		c.reads = append(c.reads, partition.Read{

@@ -243,7 +243,7 @@ func (a *API) produceEntry(req *protocol.Request, body *kmsg.ProduceRequest, top
 		// The metadata have it and this broker does not serve it: it is being
 		// made or its directory failed.
 		leader := &topic.Partitions[e.partition]
-		e.fail(codeNotLeaderOrFollower, "")
+		e.fail(unservedCode(unserved), "")
 		e.leader, e.leaderEpoch = leader.Leader, leader.LeaderEpoch
 		return
 	}

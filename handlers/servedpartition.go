@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"errors"
+
 	"minibroker/logstore"
 	"minibroker/metadata"
 	"minibroker/partition"
@@ -8,13 +10,16 @@ import (
 
 // servedPartition finds a partition of a topic, which may be nil. Errors:
 // partition.ErrUnknownPartition when the metadata do not have it,
-// partition.ErrNotLeader when they do and this broker does not serve it: it is
-// being made, or its directory failed.
+// partition.ErrNotLeader when they do and this broker does not serve it, as
+// while it is being made; logstore.ErrStorage when its directory failed.
 func (a *API) servedPartition(topic *metadata.Topic, number int32) (*partition.Partition, error) {
 	if topic == nil || !hasPartition(topic, number) {
 		return nil, partition.ErrUnknownPartition
 	}
 	p, err := a.partitions.Get(logstore.TopicPartition{Topic: topic.Name, Partition: number})
+	if errors.Is(err, logstore.ErrStorage) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, partition.ErrNotLeader
 	}
@@ -24,4 +29,12 @@ func (a *API) servedPartition(topic *metadata.Topic, number int32) (*partition.P
 // hasPartition reports whether the topic has a partition of that number.
 func hasPartition(topic *metadata.Topic, number int32) bool {
 	return number >= 0 && int(number) < len(topic.Partitions)
+}
+
+// unservedCode is what a client is told of a partition that the metadata have and this broker does not serve.
+func unservedCode(err error) int16 {
+	if errors.Is(err, logstore.ErrStorage) {
+		return codeKafkaStorageError
+	}
+	return codeNotLeaderOrFollower
 }

@@ -40,16 +40,6 @@ func openDamaged(t *testing.T, base string, damage func(damaged)) (damaged, *Sto
 // segments as they are. Here a read, a look-up by time, or retention notices and
 // rebuilds them, byte for byte as they were.
 func TestIndexesRepairedAtFirstUse(t *testing.T) {
-	middle := func(d damaged) { // entry 100 names the batch after its own
-		b := d.read(seg(0, ".index"))
-		binary.BigEndian.PutUint32(b[804:], binary.BigEndian.Uint32(b[804:])+damagedBatch)
-		d.write(seg(0, ".index"), b)
-	}
-	astray := func(d damaged) { // entry 100 points into a batch
-		b := d.read(seg(0, ".index"))
-		binary.BigEndian.PutUint32(b[804:], binary.BigEndian.Uint32(b[804:])+7)
-		d.write(seg(0, ".index"), b)
-	}
 	uses := map[string]func(l *Log) error{
 		"read": func(l *Log) error {
 			for at := range int64(3830) {
@@ -86,11 +76,8 @@ func TestIndexesRepairedAtFirstUse(t *testing.T) {
 		for _, use := range strings.Fields(by) {
 			t.Run(name+" "+use, func(t *testing.T) {
 				damage := damages[name]
-				switch name {
-				case "middle":
-					damage = middle
-				case "astray":
-					damage = astray
+				if by, ok := map[string]uint32{"middle": damagedBatch, "astray": 7}[name]; ok {
+					damage = func(d damaged) { d.shiftEntry(by) }
 				}
 				d, s, lines := openDamaged(t, "kill9", damage)
 				l := s.Log(TopicPartition{Topic: "seg"})
@@ -110,6 +97,13 @@ func TestIndexesRepairedAtFirstUse(t *testing.T) {
 			})
 		}
 	}
+}
+
+// shiftEntry makes entry 100 of segment 0's offset index point elsewhere: by a whole batch, or into one.
+func (d damaged) shiftEntry(by uint32) {
+	b := d.read(seg(0, ".index"))
+	binary.BigEndian.PutUint32(b[804:], binary.BigEndian.Uint32(b[804:])+by)
+	d.write(seg(0, ".index"), b)
 }
 
 // goldenT0 is the timestamp of the first record of case ex1, in ms.

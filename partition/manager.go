@@ -31,6 +31,7 @@ type Manager struct {
 
 	mu         sync.RWMutex
 	partitions map[logstore.TopicPartition]*Partition
+	offline    map[logstore.TopicPartition]struct{} // their log directory failed
 }
 
 // New makes a Manager without partitions.
@@ -38,18 +39,20 @@ func New(o Options) *Manager {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	m := &Manager{store: o.Store, logger: o.Logger, fixed: o.ReadOnly, partitions: make(map[logstore.TopicPartition]*Partition)}
+	m := &Manager{store: o.Store, logger: o.Logger, fixed: o.ReadOnly, partitions: make(map[logstore.TopicPartition]*Partition),
+		offline: make(map[logstore.TopicPartition]struct{})}
 	m.waiters.New = func() any { return newWaiter() }
 	return m
 }
 
-// Get returns a partition, or ErrUnknownPartition.
+// Get returns a partition, or ErrUnknownPartition, or for one whose directory
+// failed an error that wraps logstore.ErrStorage.
 func (m *Manager) Get(tp logstore.TopicPartition) (*Partition, error) {
 	m.mu.RLock()
 	p := m.partitions[tp]
 	m.mu.RUnlock()
 	if p == nil {
-		return nil, ErrUnknownPartition
+		return nil, m.missing(tp)
 	}
 	return p, nil
 }
@@ -83,6 +86,7 @@ func (m *Manager) Remove(tp logstore.TopicPartition) {
 	m.mu.Lock()
 	p := m.partitions[tp]
 	delete(m.partitions, tp)
+	delete(m.offline, tp)
 	m.mu.Unlock()
 	if p != nil {
 		p.close()
