@@ -106,7 +106,7 @@ func slowSync(inner vfs.FS, syncs *int, mu *sync.Mutex) vfs.FS {
 			mu.Lock()
 			*syncs++
 			mu.Unlock()
-			time.Sleep(time.Millisecond) // the disk's work, not a wait for something
+			<-time.After(time.Millisecond) // the disk's work, not a wait for something
 		}
 		return nil
 	})
