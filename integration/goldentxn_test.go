@@ -64,7 +64,7 @@ func loadTxnCase(t *testing.T, name string) *txnCase {
 func TestGoldenTransactions(t *testing.T) {
 	for _, group := range [][]string{
 		{"committed-v4"}, {"committed-v5"}, {"aborted-v4"}, {"aborted-v5"}, {"interleaved"}, {"spanning"},
-		{"open-clean-stop"}, {"open-kill"}, {"offsets-v4"}, {"offsets-v5"}, {"lifecycle"},
+		{"two-producers"}, {"open-clean-stop"}, {"open-kill"}, {"offsets-v4"}, {"offsets-v5"}, {"lifecycle"},
 		{"lifecycle-v5", "timeout", "errors", "snapshots"},
 	} {
 		name := group[0]
