@@ -4,7 +4,7 @@ FUZZTIME ?= 5m
 ROUNDS ?= 500
 PKGS = ./...
 
-.PHONY: help run build test check race fuzz torture bench image tidy
+.PHONY: help run build test check race fuzz torture handover bench image tidy
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +33,9 @@ fuzz: ## every fuzz target for FUZZTIME (5m), one after the other
 
 torture: ## kill -9 under load, ROUNDS (500) times
 	MINIBROKER_TORTURE_ROUNDS=$(ROUNDS) $(GO) test -timeout 60m -count 1 -run TestTorture -v ./integration
+
+handover: ## minibroker and Apache Kafka on one data directory, there and back three times, with clean stops and with kill -9
+	MINIBROKER_HANDOVER_ROUNDS=3 $(GO) test ./integration -count=1 -timeout 20m -run 'TestHandover|TestCaptures' -v
 
 bench: ## Go benchmarks of the hot paths, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)
