@@ -17,7 +17,9 @@ const offsetsTopic = "__consumer_offsets"
 // newGroups makes the coordinator of groups; it has none before its partitions are led.
 func (b *Broker) newGroups() *group.Coordinator {
 	return group.New(group.Options{
-		Settings: b.groupSettings, Logger: b.log, Name: fmt.Sprintf("GroupCoordinator id=%d", b.config.NodeID()),
+		Settings: b.groupSettings, ConsumerSettings: b.consumerSettings,
+		Topics: func() group.Topics { return groupTopics{b.meta.Image()} },
+		Logger: b.log, Name: fmt.Sprintf("GroupCoordinator id=%d", b.config.NodeID()),
 	})
 }
 
@@ -30,12 +32,19 @@ func (b *Broker) groupSettings() group.Settings {
 		InitialRebalanceDelayMs: int32(c.Int("group.initial.rebalance.delay.ms")),
 		OffsetMetadataMaxChars:  c.Int("offset.metadata.max.bytes"),
 		OffsetsRetentionMs:      int64(c.Int("offsets.retention.minutes")) * 60_000,
+		ConsumerMaxSize:         c.Int("group.consumer.max.size"),
+		Assignors:               b.consumerAssignors(),
+		RegexRefreshMs:          int32(c.Int("group.consumer.regex.refresh.interval.ms")),
+		Migration:               b.migrationPolicy(),
 		Codec:                   record.Codec(c.Int("offsets.topic.compression.codec")),
 	}
 }
 
 // leadGroups takes over the groups of the topic's partitions from number first on.
 func (b *Broker) leadGroups(topic *metadata.Topic, first int) error {
+	if first == 0 {
+		b.noteTopic(topic)
+	}
 	if topic.Name != offsetsTopic {
 		return nil
 	}

@@ -3,6 +3,7 @@ package group
 import (
 	"cmp"
 	"encoding/binary"
+	"iter"
 	"maps"
 	"slices"
 )
@@ -46,7 +47,21 @@ func (s partitionSet) drop(id topicID, p int32) {
 }
 
 // topics lists the topics in the order of a Java map.
-func (s partitionSet) topics() []topicID { return sortedIDs(maps.Keys(s), len(s)) }
+func (s partitionSet) topics() []topicID {
+	var t hashTable
+	t.grow(len(s))
+	return sortedIDs(maps.Keys(s), t.size)
+}
+
+// topicsOfCopy lists them in the order of a Java map that was made for just so
+// many, which is what assignors return.
+func (s partitionSet) topicsOfCopy() []topicID {
+	size := 1
+	for len(s) > size*3/4 {
+		size *= 2
+	}
+	return sortedIDs(maps.Keys(s), size)
+}
 
 // ownership is partitions that a member has, with the epoch of the assignment
 // that gave it each. What is in use is not changed.
@@ -114,12 +129,10 @@ func idHash(id topicID) int32 {
 	return int32(uint32(x>>32) ^ uint32(x))
 }
 
-// sortedIDs brings ids into the order of a Java map of n entries. Equals are
-// sorted by their bytes, so that the order is always the same.
-func sortedIDs(ids func(yield func(topicID) bool), n int) []topicID {
-	var t hashTable
-	t.grow(n)
-	mask := int32(t.size - 1)
+// sortedIDs brings ids into the order of a Java map with so many slots. Equals
+// are sorted by their bytes, so that the order is always the same.
+func sortedIDs(ids iter.Seq[topicID], slots int) []topicID {
+	mask := int32(slots - 1)
 	slot := func(id topicID) int32 {
 		h := idHash(id)
 		return (h ^ int32(uint32(h)>>16)) & mask

@@ -99,12 +99,10 @@ func (c *Coordinator) join(r *JoinRequest, answer chan<- JoinResult) error {
 		}
 	}
 	defer g.mu.Unlock()
-	group, ok := g.machine.(*classic)
-	if !ok {
-		return ErrInconsistentProtocol
+	if err := g.reuseLocked(); err != nil {
+		return err
 	}
-	group.joinLocked(r, &set, answer)
-	return nil
+	return g.machine.joinLocked(r, &set, answer)
 }
 
 // beginLocked writes the record that a new group begins with.
@@ -118,7 +116,24 @@ func (g *Group) beginLocked() error {
 	return err
 }
 
-func (c *classic) joinLocked(r *JoinRequest, set *Settings, answer chan<- JoinResult) {
+// reuseLocked makes a consumer group without members a classic one, for who
+// wants to join with the classic protocol.
+func (g *Group) reuseLocked() error {
+	c, ok := g.machine.(*consumer)
+	if !ok || !c.emptyLocked() {
+		return nil
+	}
+	next := newClassic(g)
+	records := append(c.tombstonesLocked(nil), newGroupRecord(g.id, next.since))
+	if _, err := g.s.appendLocked(records); err != nil {
+		return err
+	}
+	c.stopLocked(nil)
+	g.machine = next
+	return nil
+}
+
+func (c *classic) joinLocked(r *JoinRequest, set *Settings, answer chan<- JoinResult) error {
 	switch {
 	case !c.hasRoomLocked(r.MemberID, set.MaxSize):
 		c.removeLocked(r.MemberID)
@@ -130,6 +145,7 @@ func (c *classic) joinLocked(r *JoinRequest, set *Settings, answer chan<- JoinRe
 	default:
 		c.joinKnownLocked(r, answer)
 	}
+	return nil
 }
 
 // hasRoomLocked says whether the group takes the member. During the join phase

@@ -24,11 +24,7 @@ func (c *Coordinator) Heartbeat(r *HeartbeatRequest) error {
 		return err
 	}
 	defer g.mu.Unlock()
-	group, ok := g.machine.(*classic)
-	if !ok {
-		return ErrUnknownMember
-	}
-	return group.heartbeatLocked(r)
+	return g.machine.heartbeatLocked(r)
 }
 
 func (c *classic) heartbeatLocked(r *HeartbeatRequest) error {
@@ -64,11 +60,7 @@ func (c *Coordinator) Leave(groupID string, members []Leaving) ([]error, error) 
 		return nil, err
 	}
 	defer g.mu.Unlock()
-	group, ok := g.machine.(*classic)
-	if !ok {
-		return repeat(ErrUnknownMember, len(members)), nil
-	}
-	return group.leaveLocked(members), nil
+	return g.machine.leaveClassicLocked(members)
 }
 
 func repeat(err error, n int) []error {
@@ -79,7 +71,7 @@ func repeat(err error, n int) []error {
 	return errs
 }
 
-func (c *classic) leaveLocked(members []Leaving) []error {
+func (c *classic) leaveClassicLocked(members []Leaving) ([]error, error) {
 	errs := make([]error, len(members))
 	var left []string
 	for i := range members {
@@ -91,7 +83,7 @@ func (c *classic) leaveLocked(members []Leaving) []error {
 	if len(left) > 0 {
 		c.afterLossLocked("explicit `LeaveGroup` request for (" + strings.Join(left, ", ") + ") members.")
 	}
-	return errs
+	return errs, nil
 }
 
 func (c *classic) leaveOneLocked(l *Leaving) error {
@@ -148,6 +140,8 @@ func (c *classic) committedLocked(memberID string) {
 		c.extendSessionLocked(m, m.sessionTimeoutMs)
 	}
 }
+
+func (c *classic) checkPartitionLocked(*Committer, *CommitPartition) error { return nil }
 
 func (c *classic) checkFetchLocked(*string, int32) error { return nil }
 

@@ -53,11 +53,7 @@ func (c *Coordinator) sync(r *SyncRequest, answer chan<- SyncResult) error {
 		return err
 	}
 	defer g.mu.Unlock()
-	group, ok := g.machine.(*classic)
-	if !ok {
-		return ErrUnknownMember
-	}
-	return group.syncLocked(r, answer)
+	return g.machine.syncLocked(r, answer)
 }
 
 // memberOf returns the group that somebody who claims to be a member asks,

@@ -46,7 +46,7 @@ func (c *Coordinator) Commit(r *CommitRequest) ([]error, error) {
 	if r.RetentionMs >= 0 {
 		expire = now + r.RetentionMs
 	}
-	errs, err := g.commitLocked(r.Partitions, now, expire)
+	errs, err := g.commitLocked(&r.Committer, r.Partitions, now, expire)
 	if err != nil && created {
 		s.removeLocked(g)
 	}
@@ -81,8 +81,8 @@ func (s *shard) committing(id string, by *Committer, transactional bool) (*Group
 }
 
 // commitLocked writes the offsets as one batch and brings them into force.
-func (g *Group) commitLocked(partitions []CommitPartition, now, expire int64) ([]error, error) {
-	records, errs := g.commitRecordsLocked(partitions, now, expire)
+func (g *Group) commitLocked(by *Committer, partitions []CommitPartition, now, expire int64) ([]error, error) {
+	records, errs := g.commitRecordsLocked(by, partitions, now, expire)
 	if len(records) == 0 {
 		return errs, nil
 	}
@@ -101,16 +101,20 @@ func (g *Group) commitLocked(partitions []CommitPartition, now, expire int64) ([
 }
 
 // commitRecordsLocked makes the records of a commit. errs is nil when all is well.
-func (g *Group) commitRecordsLocked(partitions []CommitPartition, now, expire int64) (records []record.Record, errs []error) {
+func (g *Group) commitRecordsLocked(by *Committer, partitions []CommitPartition, now, expire int64) (records []record.Record, errs []error) {
 	limit := g.s.c.settings().OffsetMetadataMaxChars
 	records = make([]record.Record, 0, len(partitions))
 	for i := range partitions {
 		p := &partitions[i]
-		if len(p.Metadata) > limit && utf16Len(p.Metadata) > limit {
+		err := g.machine.checkPartitionLocked(by, p)
+		if err == nil && len(p.Metadata) > limit && utf16Len(p.Metadata) > limit {
+			err = ErrMetadataTooLarge
+		}
+		if err != nil {
 			if errs == nil {
 				errs = make([]error, len(partitions))
 			}
-			errs[i] = ErrMetadataTooLarge
+			errs[i] = err
 			continue
 		}
 		o := p.offset(now, expire, -1)
@@ -157,7 +161,7 @@ func (c *Coordinator) CommitTransactional(r *TransactionalCommitRequest) ([]erro
 }
 
 func (g *Group) commitPendingLocked(r *TransactionalCommitRequest, now int64) ([]error, error) {
-	records, errs := g.commitRecordsLocked(r.Partitions, now, -1)
+	records, errs := g.commitRecordsLocked(&r.Committer, r.Partitions, now, -1)
 	if len(records) == 0 {
 		return errs, nil
 	}

@@ -3,7 +3,7 @@ package group
 import (
 	"slices"
 
-	"github.com/twmb/franz-go/pkg/kmsg/kbin"
+	"github.com/twmb/franz-go/pkg/kbin"
 )
 
 // What a member says of itself, type 5:
@@ -12,11 +12,12 @@ import (
 //	client host, array of string topics, nullable string regular expression,
 //	i32 rebalance timeout, nullable string assignor; tags
 //
-// A member that speaks the classic protocol has a tag 0, which is a struct that
-// may be null:
+// Tag 0 is a struct that says more of a member that speaks the classic protocol:
 //
 //	i8 1, i32 session timeout, array of: string protocol, bytes metadata, tags;
 //	tags
+//
+// For others it is a byte 0 alone, which is written nevertheless.
 
 func (c memberChange) value() []byte {
 	m := c.m
@@ -29,7 +30,7 @@ func (c memberChange) value() []byte {
 	b = kbin.AppendInt32(b, m.rebalanceTimeoutMs)
 	b = kbin.AppendCompactNullableString(b, m.assignor)
 	if m.classic == nil {
-		return append(b, 0)
+		return append(b, 1, 0, 1, 0)
 	}
 	field := kbin.AppendInt32([]byte{1}, m.classic.sessionTimeoutMs)
 	field = kbin.AppendCompactArrayLen(field, len(m.classic.protocols))
@@ -62,7 +63,7 @@ func readMemberChange(r *kbin.Reader, name string) consumerChange {
 }
 
 func readClassicPart(r *kbin.Reader) *classicPart {
-	if r.Int8() < 0 {
+	if r.Int8() <= 0 {
 		return nil
 	}
 	c := &classicPart{sessionTimeoutMs: r.Int32()}

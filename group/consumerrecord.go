@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/twmb/franz-go/pkg/kmsg/kbin"
+	"github.com/twmb/franz-go/pkg/kbin"
 )
 
 // A consumer group is kept in records of these types. Their values are of
@@ -165,7 +165,7 @@ func readTargetChange(r *kbin.Reader) consumerChange {
 
 func (c partChange) value() []byte {
 	b := kbin.AppendCompactArrayLen(value0(), len(c.part))
-	for _, id := range c.part.topics() {
+	for _, id := range c.part.topicsOfCopy() {
 		b = append(b, id[:]...)
 		b = appendInts(b, c.part[id])
 		b = append(b, 0)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 )
 
 // Options are what a Coordinator works with.
@@ -11,6 +12,12 @@ type Options struct {
 	// Settings returns the settings in force. It is called per request and must
 	// be cheap.
 	Settings func() Settings
+	// ConsumerSettings returns the settings in force of one consumer group. It is
+	// called per request and must be cheap.
+	ConsumerSettings func(groupID string) ConsumerSettings
+	// Topics returns the topics that there are now. It is called per request and
+	// must be cheap.
+	Topics func() Topics
 	// Logger gets the lines that Kafka writes about groups; nil discards them.
 	Logger *slog.Logger
 	// Name goes before those lines: "GroupCoordinator id=1".
@@ -20,9 +27,14 @@ type Options struct {
 // Coordinator is all groups of this broker. All methods may be called at the
 // same time.
 type Coordinator struct {
-	settings func() Settings
-	log      *slog.Logger
-	name     string
+	settings         func() Settings
+	consumerSettings func(groupID string) ConsumerSettings
+	topics           func() Topics
+	log              *slog.Logger
+	name             string
+
+	// topicsVersion is the version of the topics at which one was last created.
+	topicsVersion atomic.Int64
 
 	loading sync.WaitGroup
 	ctx     context.Context // ends when the coordinator is closed
@@ -43,10 +55,14 @@ func New(o Options) *Coordinator {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	c := &Coordinator{settings: o.Settings, log: log.With("logger", ownLogger), name: o.Name, shards: map[int32]*shard{}}
+	c := &Coordinator{settings: o.Settings, consumerSettings: o.ConsumerSettings, topics: o.Topics, log: log.With("logger", ownLogger), name: o.Name, shards: map[int32]*shard{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
+
+// TopicCreated says that a topic was created in this version of the topics:
+// regular expressions may match it.
+func (c *Coordinator) TopicCreated(version int64) { c.topicsVersion.Store(version) }
 
 // SetPartitionCount says how many partitions __consumer_offsets has. Each
 // group's place hangs on it, so it is said once, before the first Lead, and

@@ -32,6 +32,25 @@ var (
 	ErrNonEmptyGroup = errors.New("the group is not empty")
 	// ErrSubscribed: the group still reads the topic.
 	ErrSubscribed = errors.New("deleting offsets of a topic is forbidden while the consumer group is actively subscribed to it")
+	// ErrInvalidRequest: the request makes no sense.
+	ErrInvalidRequest = errors.New("the request is invalid")
+	// ErrFencedEpoch: the member's epoch is not the one the group knows. The
+	// member has to join again, without partitions.
+	ErrFencedEpoch = errors.New("the member epoch is fenced by the group coordinator")
+	// ErrStaleEpoch: the member's epoch is not the one the group knows. The
+	// member gets the new one with its next heartbeat.
+	ErrStaleEpoch = errors.New("the member epoch is stale")
+	// ErrUnreleasedInstance: another member has the instance id and has not left.
+	ErrUnreleasedInstance = errors.New("the instance id is still used by another member")
+	// ErrUnsupportedAssignor: there is no assignor of that name.
+	ErrUnsupportedAssignor = errors.New("the assignor is not supported")
+	// ErrInvalidRegex: the regular expression is malformed.
+	ErrInvalidRegex = errors.New("the regular expression is not valid")
+	// ErrUnsupportedVersion: the client's version of the request does not know
+	// what kind of group this is.
+	ErrUnsupportedVersion = errors.New("the version of the request is not supported for this group")
+	// ErrAssignor: the partitions could not be divided.
+	ErrAssignor = errors.New("the assignor did not succeed")
 	// ErrUnstableOffset: a transaction that commits this offset is not decided.
 	ErrUnstableOffset = errors.New("there are unstable offsets that need to be cleared")
 	// ErrLoading: the group's records are still being read.

@@ -55,8 +55,19 @@ type machine interface {
 	// subscribedLocked says that members read the topic.
 	subscribedLocked(topic string) bool
 
+	// The four requests of the classic protocol: see the methods of Coordinator
+	// of the same names. joinLocked and syncLocked answer at some time unless
+	// they return an error.
+	joinLocked(r *JoinRequest, set *Settings, answer chan<- JoinResult) error
+	syncLocked(r *SyncRequest, answer chan<- SyncResult) error
+	heartbeatLocked(r *HeartbeatRequest) error
+	leaveClassicLocked(members []Leaving) ([]error, error)
+
 	// The checks say why somebody may not do something.
 	checkCommitLocked(by *Committer, transactional bool) error
+	// checkPartitionLocked says why a committer that passed may not commit this
+	// partition.
+	checkPartitionLocked(by *Committer, p *CommitPartition) error
 	checkFetchLocked(memberID *string, epoch int32) error
 	checkOffsetDeleteLocked() error
 	checkDeleteLocked() error

@@ -112,6 +112,8 @@ func (r *replay) record(rec *record.Record, producer int64) error {
 		return r.offset(rec, producer)
 	case typeGroupMetadata:
 		return r.classic(rec)
+	case typeConsumerGroup, typeConsumerPartitions, typeConsumerMember, typeConsumerTarget, typeConsumerPart, typeConsumerCurrent, typeConsumerRegex:
+		return r.consumer(rec, kind)
 	}
 	if !r.unknown[kind] {
 		r.unknown[kind] = true
@@ -170,6 +172,50 @@ func (r *replay) classic(rec *record.Record) error {
 	defer g.mu.Unlock()
 	g.machine = restoreClassic(g, v)
 	return nil
+}
+
+// consumer follows a change of a consumer group. Deletions concern groups that
+// there are; anything else makes the group one, whatever it was.
+func (r *replay) consumer(rec *record.Record, kind int16) error {
+	id, name, err := decodeConsumerKey(rec.Key)
+	if err != nil {
+		return err
+	}
+	change, err := decodeConsumerValue(kind, name, rec.Value)
+	if err != nil {
+		return err
+	}
+	if rec.Value == nil {
+		r.undoConsumer(id, change)
+		return nil
+	}
+	g, _, err := r.s.findOrCreate(id)
+	if err != nil {
+		return err
+	}
+	defer g.mu.Unlock()
+	c, ok := g.machine.(*consumer)
+	if !ok {
+		c = newConsumer(g)
+		g.machine = c
+	}
+	change.applyLocked(c)
+	return nil
+}
+
+func (r *replay) undoConsumer(id string, change consumerChange) {
+	g := r.s.find(id)
+	if g == nil {
+		return
+	}
+	c, ok := g.machine.(*consumer)
+	if ok {
+		change.applyLocked(c)
+	}
+	g.mu.Unlock()
+	if _, gone := change.(epochGone); ok && gone {
+		r.s.dropGroup(id)
+	}
 }
 
 // dropGroup follows a record that deletes a group. Its offsets have records of

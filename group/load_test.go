@@ -70,7 +70,7 @@ func TestLoadsTombstonesOfKafka(t *testing.T) {
 
 func TestLoadsTransactionsOfKafka(t *testing.T) {
 	b := loadFile(t, "transactions.log")
-	got, err := b.FetchAll(&FetchRequest{GroupID: "gtx", RequireStable: true})
+	got, err := b.FetchAll(&FetchRequest{GroupID: "gtx", MemberEpoch: -1, RequireStable: true})
 	if err != nil || len(got) == 0 {
 		t.Fatalf("%v, %v", got, err)
 	}
@@ -269,7 +269,7 @@ func FuzzReplay(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, key, value []byte, producer int64) {
-		c := New(Options{Settings: testSettings})
+		c := New(Options{Settings: testSettings, ConsumerSettings: testConsumerSettings, Topics: func() Topics { return topicSet{} }})
 		defer c.Close()
 		c.SetPartitionCount(1)
 		s := newShard(c, 0, newMemLog())
@@ -289,7 +289,7 @@ func FuzzReplay(f *testing.F) {
 			if _, err := c.Describe(l.ID); err != nil && !errors.Is(err, ErrGroupNotFound) {
 				t.Fatal(err)
 			}
-			if _, err := c.FetchAll(&FetchRequest{GroupID: l.ID}); err != nil {
+			if _, err := c.FetchAll(&FetchRequest{GroupID: l.ID, MemberEpoch: -1}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -118,12 +118,20 @@ type bench struct {
 	t   testing.TB
 	log *memLog
 	set Settings
+	// topics are those that consumer groups see.
+	topics topicSet
+}
+
+func testConsumerSettings(string) ConsumerSettings {
+	return ConsumerSettings{SessionTimeoutMs: 45000, HeartbeatIntervalMs: 5000, AssignmentIntervalMs: 1000}
 }
 
 func testSettings() Settings {
 	return Settings{
 		MinSessionTimeoutMs: 1000, MaxSessionTimeoutMs: 1800000, MaxSize: 1000,
 		OffsetMetadataMaxChars: 16, OffsetsRetentionMs: 60 * 60 * 1000,
+		ConsumerMaxSize: 100, Assignors: []string{UniformAssignor, RangeAssignor}, RegexRefreshMs: 600000,
+		Migration: MigrationPolicy{Upgrade: true, Downgrade: true},
 	}
 }
 
@@ -137,7 +145,7 @@ func benchOver(t testing.TB, log *memLog, change ...func(*Settings)) *bench {
 	for _, c := range change {
 		c(&b.set)
 	}
-	b.Coordinator = New(Options{Settings: func() Settings { return b.set }, Name: "GroupCoordinator id=1"})
+	b.Coordinator = New(Options{Settings: func() Settings { return b.set }, ConsumerSettings: testConsumerSettings, Topics: func() Topics { return b.topics }, Name: "GroupCoordinator id=1"})
 	b.SetPartitionCount(1)
 	b.Lead(0, log)
 	t.Cleanup(b.Close)

@@ -194,7 +194,7 @@ func (m *model) settle(seed uint64) {
 	time.Sleep(3 * time.Minute)
 	synctest.Wait()
 	m.check(seed, m.b)
-	again := New(Options{Settings: func() Settings { return m.b.set }})
+	again := New(Options{Settings: func() Settings { return m.b.set }, ConsumerSettings: testConsumerSettings, Topics: func() Topics { return topicSet{} }})
 	again.SetPartitionCount(1)
 	again.Lead(0, m.b.log)
 	defer again.Close()

@@ -13,5 +13,10 @@ type Settings struct {
 	OffsetMetadataMaxChars int   // UTF-16 units of a commit's metadata
 	OffsetsRetentionMs     int64 // how long offsets outlive their use
 
+	ConsumerMaxSize int      // members of a consumer group
+	Assignors       []string // names of those that a consumer group may ask for; the first is the default
+	RegexRefreshMs  int32    // how often regular expressions are resolved at least
+	Migration       MigrationPolicy
+
 	Codec record.Codec // of the batches
 }

@@ -142,6 +142,8 @@ func (a *API) table() [lastKey + 1]route {
 		kmsg.SyncGroup:                    plain(a.syncGroup),
 		kmsg.DescribeGroups:               plain(a.describeGroups),
 		kmsg.ListGroups:                   plain(a.listGroups),
+		kmsg.ConsumerGroupHeartbeat:       plain(a.consumerGroupHeartbeat),
+		kmsg.ConsumerGroupDescribe:        plain(a.consumerGroupDescribe),
 		kmsg.DeleteGroups:                 plain(a.deleteGroups),
 		kmsg.OffsetDelete:                 plain(a.offsetDelete),
 		kmsg.AddPartitionsToTxn:           a.addPartitionsToTxn,

@@ -221,7 +221,15 @@ type sentinel struct {
 var sentinels = [...]sentinel{
 	{logstore.ErrReadOnly, codePolicyViolation}, // first: others may wrap it
 	{group.ErrInvalidGroupID, codeInvalidGroupID},
+	{group.ErrInvalidRequest, codeInvalidRequest},
 	{group.ErrUnknownMember, codeUnknownMemberID},
+	{group.ErrFencedEpoch, codeFencedMemberEpoch},
+	{group.ErrStaleEpoch, codeStaleMemberEpoch},
+	{group.ErrUnreleasedInstance, codeUnreleasedInstanceID},
+	{group.ErrUnsupportedAssignor, codeUnsupportedAssignor},
+	{group.ErrInvalidRegex, codeInvalidRegularExpression},
+	{group.ErrUnsupportedVersion, codeUnsupportedVersion},
+	{group.ErrAssignor, codeUnknownServerError},
 	{group.ErrFencedInstance, codeFencedInstanceID},
 	{group.ErrMemberIDRequired, codeMemberIDRequired},
 	{group.ErrIllegalGeneration, codeIllegalGeneration},
