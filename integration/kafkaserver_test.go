@@ -117,4 +117,3 @@ func refusedStart(t *testing.T, args ...string) string {
 	}
 	return string(out)
 }
-
