@@ -3,6 +3,7 @@ package integration
 import (
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -12,6 +13,9 @@ type goldenCase struct {
 	name    string
 	decoded string // logs compared by their records: pattern over paths
 	inexact string // files that are not compared byte for byte: pattern over paths
+	// timed says that captures lie between two runs of a task that runs every second: on a busy machine a step may come
+	// too late for its capture, so the case gets more than one try.
+	timed bool
 	// racing maps a capture to files that it caught between two runs of a periodic task: pattern over paths.
 	racing map[string]string
 }
@@ -32,10 +36,10 @@ func TestGolden(t *testing.T) {
 		// Captured at once after the start; the first checkpoints come a second later.
 		{name: "multi", racing: map[string]string{"empty-running": `^(recovery-point|log-start)-offset-checkpoint$`}},
 		{name: "preallocate"},
-		{name: "delete-records"},
-		{name: "retention"},
+		{name: "delete-records", timed: true},
+		{name: "retention", timed: true},
 		// The topic is made again and the broker killed at once.
-		{name: "delete-topic", racing: map[string]string{"deleted-kill9": `^(recovery-point|replication)-offset-checkpoint$`}},
+		{name: "delete-topic", timed: true, racing: map[string]string{"deleted-kill9": `^(recovery-point|replication)-offset-checkpoint$`}},
 	}
 	for _, g := range cases {
 		t.Run(g.name, func(t *testing.T) {
@@ -45,17 +49,32 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// tries is how often a timed case is replayed at most.
+const tries = 4
+
 func (g goldenCase) run(t *testing.T) {
 	c := loadCase(t, g.name)
-	r := &replay{t: t, c: c, data: filepath.Join(t.TempDir(), "data"), addr: freeAddr(t)}
-	r.compare = func(capture string, got Tree) {
-		t.Helper()
-		g.compareCapture(t, c, capture, got)
+	for try := 1; ; try++ {
+		var diffs []string
+		r := &replay{t: t, c: c, data: filepath.Join(t.TempDir(), "data"), addr: freeAddr(t)}
+		r.compare = func(capture string, got Tree) {
+			t.Helper()
+			diffs = append(diffs, g.compareCapture(t, c, capture, got)...)
+		}
+		r.run()
+		if len(diffs) == 0 {
+			return
+		}
+		if !g.timed || try == tries {
+			t.Errorf("%d files differ:\n%s", len(diffs), strings.Join(diffs[:min(len(diffs), 20)], "\n"))
+			return
+		}
+		t.Logf("try %d: %d files differ, the first: %s; once more", try, len(diffs), diffs[0])
 	}
-	r.run()
 }
 
-func (g goldenCase) compareCapture(t *testing.T, c *Case, capture string, got Tree) {
+// compareCapture lists the files of a capture that differ from Kafka's.
+func (g goldenCase) compareCapture(t *testing.T, c *Case, capture string, got Tree) []string {
 	t.Helper()
 	want := readArchive(t, c.archive(capture))
 	if g.inexact != "" {
@@ -72,13 +91,10 @@ func (g goldenCase) compareCapture(t *testing.T, c *Case, capture string, got Tr
 	}
 	diffs, files := compareTrees(want, got)
 	t.Logf("%s/%s: %d of %d files equal", g.name, capture, files-len(diffs), files)
-	for i, d := range diffs {
-		if i == 12 {
-			t.Errorf("%s/%s: and %d more differences", g.name, capture, len(diffs)-i)
-			break
-		}
-		t.Errorf("%s/%s: %s", g.name, capture, d)
+	for i := range diffs {
+		diffs[i] = capture + ": " + diffs[i]
 	}
+	return diffs
 }
 
 func dropMatching(tree Tree, pattern *regexp.Regexp) {
