@@ -17,7 +17,7 @@ build: ## build bin/minibroker, static and small
 
 test: ## all tests but the slow suites; what needs Java says so where Java or Maven is missing
 	$(GO) vet $(PKGS)
-	$(GO) test -timeout 9m $(PKGS)
+	$(GO) test -timeout 9m -json $(PKGS) | $(GO) run ./internal/testreport
 
 check: ## formatting, vet, the house rules, and module files that are tidy
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
