@@ -32,6 +32,7 @@ type LeaderEpochs struct {
 	path string
 
 	mu      sync.Mutex // one change at a time
+	behind  bool       // the file still has epochs that a load cut off
 	entries atomic.Pointer[[]epochStart]
 }
 
@@ -110,6 +111,7 @@ func (e *LeaderEpochs) storeLocked(entries []epochStart) error {
 	if err := vfs.WriteFileAtomic(e.fsys, e.path, formatLeaderEpochs(entries), 0o644); err != nil {
 		return err
 	}
+	e.behind = false
 	e.entries.Store(&entries)
 	return nil
 }
@@ -134,7 +136,7 @@ func (e *LeaderEpochs) Assign(epoch int32, start int64) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	entries, changed := assignEpoch(e.load(), epochStart{epoch, start})
-	if !changed {
+	if !changed && !e.behind {
 		return nil
 	}
 	return e.storeLocked(entries)
@@ -179,16 +181,31 @@ func (e *LeaderEpochs) EpochAt(offset int64) (int32, bool) {
 	return entries[next-1].epoch, true
 }
 
-// truncateFromEnd removes the epochs that begin at or above end.
-func (e *LeaderEpochs) truncateFromEnd(end int64) error {
+// truncateFromEnd forgets the epochs that begin at or above end, as a load does
+// with those under which nothing was written. The file follows with the next
+// Assign, which comes right after a load as a rule, or with settle.
+func (e *LeaderEpochs) truncateFromEnd(end int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	entries := e.load()
 	n := sort.Search(len(entries), func(i int) bool { return entries[i].start >= end })
 	if n == len(entries) {
+		return
+	}
+	kept := slices.Clone(entries[:n])
+	e.entries.Store(&kept)
+	e.behind = true
+}
+
+// settle brings a file that is behind up to date.
+func (e *LeaderEpochs) settle() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.behind {
 		return nil
 	}
-	return e.cutLocked(slices.Clone(entries[:n]))
+	e.behind = false
+	return e.cutLocked(e.load())
 }
 
 // truncateFromStart removes the epochs that begin at or below start, except

@@ -139,7 +139,8 @@ func TestLeaderEpochsTruncate(t *testing.T) {
 		if c.fromStart >= 0 {
 			err = e.truncateFromStart(c.fromStart)
 		} else {
-			err = e.truncateFromEnd(c.fromEnd)
+			e.truncateFromEnd(c.fromEnd)
+			err = e.settle()
 		}
 		if err != nil {
 			t.Fatal(err)

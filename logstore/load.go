@@ -323,9 +323,7 @@ func (d *loader) state(end int64) error {
 	}
 	d.segments[len(d.segments)-1].unchecked.Store(false) // its end was just looked at
 	start := max(d.o.LogStartOffset, d.segments[0].base)
-	if err := l.epochs.truncateFromEnd(end); err != nil {
-		return err
-	}
+	l.epochs.truncateFromEnd(end)
 	// Like Kafka by the checkpointed start: the epochs of a first segment that
 	// was lost stay.
 	if err := l.epochs.truncateFromStart(d.o.LogStartOffset); err != nil {

@@ -229,6 +229,9 @@ func (l *Log) Close() error {
 	if err == nil {
 		err = l.snapshotForStop()
 	}
+	if err == nil {
+		err = l.epochs.settle()
+	}
 	return l.storage("close", errors.Join(err, l.release()))
 }
 
