@@ -82,9 +82,9 @@ func (s *shard) committing(id string, by *Committer, transactional bool) (*Group
 
 // commitLocked writes the offsets as one batch and brings them into force.
 func (g *Group) commitLocked(by *Committer, partitions []CommitPartition, now, expire int64) ([]error, error) {
-	records, errs := g.commitRecordsLocked(by, partitions, now, expire)
+	records, errs, err := g.commitRecordsLocked(by, partitions, now, expire)
 	if len(records) == 0 {
-		return errs, nil
+		return errs, err
 	}
 	base, err := g.s.appendLocked(records)
 	if err != nil {
@@ -100,27 +100,27 @@ func (g *Group) commitLocked(by *Committer, partitions []CommitPartition, now, e
 	return errs, nil
 }
 
-// commitRecordsLocked makes the records of a commit. errs is nil when all is well.
-func (g *Group) commitRecordsLocked(by *Committer, partitions []CommitPartition, now, expire int64) (records []record.Record, errs []error) {
+// commitRecordsLocked makes the records of a commit. errs is nil when all is
+// well; an error refuses them all.
+func (g *Group) commitRecordsLocked(by *Committer, partitions []CommitPartition, now, expire int64) (records []record.Record, errs []error, err error) {
 	limit := g.s.c.settings().OffsetMetadataMaxChars
 	records = make([]record.Record, 0, len(partitions))
 	for i := range partitions {
 		p := &partitions[i]
-		err := g.machine.checkPartitionLocked(by, p)
-		if err == nil && len(p.Metadata) > limit && utf16Len(p.Metadata) > limit {
-			err = ErrMetadataTooLarge
-		}
-		if err != nil {
+		if len(p.Metadata) > limit && utf16Len(p.Metadata) > limit {
 			if errs == nil {
 				errs = make([]error, len(partitions))
 			}
-			errs[i] = err
+			errs[i] = ErrMetadataTooLarge
 			continue
+		}
+		if err := g.machine.checkPartitionLocked(by, p); err != nil {
+			return nil, nil, err
 		}
 		o := p.offset(now, expire, -1)
 		records = append(records, offsetRecord(g.id, p.PartitionName, &o))
 	}
-	return records, errs
+	return records, errs, nil
 }
 
 func (p *CommitPartition) offset(now, expire, recordOffset int64) Offset {
@@ -161,9 +161,9 @@ func (c *Coordinator) CommitTransactional(r *TransactionalCommitRequest) ([]erro
 }
 
 func (g *Group) commitPendingLocked(r *TransactionalCommitRequest, now int64) ([]error, error) {
-	records, errs := g.commitRecordsLocked(&r.Committer, r.Partitions, now, -1)
+	records, errs, err := g.commitRecordsLocked(&r.Committer, r.Partitions, now, -1)
 	if len(records) == 0 {
-		return errs, nil
+		return errs, err
 	}
 	// Noted before the write: a marker that comes after it must find the group.
 	g.expectMarkerLocked(r.ProducerID)

@@ -1,6 +1,9 @@
 package group
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // checkCommitLocked lets members commit with their epoch, and with an older one
 // as far as checkPartitionLocked says.
@@ -18,7 +21,7 @@ func (c *consumer) checkCommitLocked(by *Committer, transactional bool) error {
 	case !transactional && m.classic == nil && !by.KnowsEpochs:
 		return &Refusal{ErrUnsupportedVersion, "OffsetCommit version 9 or above must be used by members using the consumer group protocol"}
 	case by.Generation > m.epoch:
-		return m.stale("Received %s %d is newer than current member epoch %d.", by.Generation, m.epoch)
+		return by.known(m.stale("Received %s %d is newer than current member epoch %d.", by.Generation, m.epoch))
 	}
 	return nil
 }
@@ -27,6 +30,14 @@ func (c *consumer) checkCommitLocked(by *Committer, transactional bool) error {
 // clients do not.
 func (by *Committer) anonymous(transactional bool) bool {
 	return transactional && by.Generation == -1 && by.MemberID == "" && by.InstanceID == nil
+}
+
+// known is an error about epochs in terms that the client knows.
+func (by *Committer) known(err error) error {
+	if !by.KnowsEpochs && errors.Is(err, ErrStaleEpoch) {
+		return ErrIllegalGeneration
+	}
+	return err
 }
 
 // stale is the refusal of an epoch, in the terms of the member's protocol; the
@@ -49,9 +60,9 @@ func (c *consumer) checkPartitionLocked(by *Committer, p *CommitPartition) error
 	since, ok := m.epochOf(p.TopicID, p.Partition)
 	switch {
 	case !ok:
-		return m.stale("Received %s %d, but partition %s-%d is not assigned or pending revocation for member.", by.Generation, p.Topic, p.Partition)
+		return by.known(m.stale("Received %s %d, but partition %s-%d is not assigned or pending revocation for member.", by.Generation, p.Topic, p.Partition))
 	case by.Generation < since:
-		return m.stale("Received %s %d is older than assignment epoch %d for partition %s-%d.", by.Generation, since, p.Topic, p.Partition)
+		return by.known(m.stale("Received %s %d is older than assignment epoch %d for partition %s-%d.", by.Generation, since, p.Topic, p.Partition))
 	}
 	return nil
 }

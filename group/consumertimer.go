@@ -45,7 +45,7 @@ func (c *consumer) awaitJoinLocked(m *consumerMember) {
 // to sync.
 func (c *consumer) awaitSyncLocked(id string, ms int32) {
 	c.timersLocked(id).sync.setLocked(c.g, millis(ms), func() {
-		c.fenceForLocked(id, "the member failed to sync within the timeout")
+		c.fenceForLocked(id, "the member failed to sync within timeout")
 	})
 }
 

@@ -247,7 +247,7 @@ func TestLongLogsAreLoadedInTheBackground(t *testing.T) {
 }
 
 func FuzzReplay(f *testing.F) {
-	for _, name := range []string{"classic.log", "many-kinds.log", "transactions.log"} {
+	for _, name := range []string{"classic.log", "many-kinds.log", "transactions.log", "mixed.log"} {
 		b, err := os.ReadFile("testdata/kafka/" + name)
 		if err != nil {
 			f.Fatal(err)
@@ -287,6 +287,9 @@ func FuzzReplay(f *testing.F) {
 		}
 		for _, l := range listed {
 			if _, err := c.Describe(l.ID); err != nil && !errors.Is(err, ErrGroupNotFound) {
+				t.Fatal(err)
+			}
+			if _, err := c.ConsumerDescribe(l.ID); err != nil && !errors.Is(err, ErrGroupNotFound) && !errors.Is(err, ErrInvalidGroupID) {
 				t.Fatal(err)
 			}
 			if _, err := c.FetchAll(&FetchRequest{GroupID: l.ID, MemberEpoch: -1}); err != nil {

@@ -107,7 +107,7 @@ func (a *API) commitInTxn(version int16, body *kmsg.TxnOffsetCommitRequest, part
 	return a.groups.CommitTransactional(&group.TransactionalCommitRequest{
 		GroupID: body.Group,
 		Committer: group.Committer{
-			MemberID: body.MemberID, InstanceID: body.InstanceID, Generation: body.Generation, KnowsEpochs: true,
+			MemberID: body.MemberID, InstanceID: body.InstanceID, Generation: body.Generation, KnowsEpochs: body.Version >= 6,
 		},
 		ProducerID: body.ProducerID, ProducerEpoch: body.ProducerEpoch, TransactionVersion: int16(follows),
 		Partitions: partitions,
