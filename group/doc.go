@@ -11,5 +11,8 @@
 // What the kinds of groups have in common - offsets, records, timers, expiry,
 // deletion - is in Group; what they differ in is behind the interface machine.
 // Classic groups, whose members agree on assignments among themselves, are
-// classic. The behaviour follows Apache Kafka 4.4.0.
+// classic; consumer groups, whose partitions the group itself divides, are
+// consumer. Either turns into the other while it has members: the new machine
+// takes the place of the old with the batch that says so. The behaviour follows
+// Apache Kafka 4.4.0.
 package group
