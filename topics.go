@@ -160,6 +160,9 @@ func (b *Broker) onChange(old, image *metadata.Image) error {
 			added = append(added, addition{c.New, 0})
 		case len(c.Old.Partitions) < len(c.New.Partitions):
 			added = append(added, addition{c.New, len(c.Old.Partitions)})
+			errs = append(errs, b.leadElected(c.Old, c.New))
+		default:
+			errs = append(errs, b.leadElected(c.Old, c.New))
 		}
 	}
 	errs = append(errs, b.addPartitions(added))

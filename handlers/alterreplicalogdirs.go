@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"errors"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -12,9 +11,10 @@ import (
 
 // AlterReplicaLogDirs, versions 1 and 2.
 //
-// Moves partitions between the log dirs of this node. The answer says that a move
-// has begun; it goes on in the background, with the partition in use. Kafka
-// shows the copy as a future replica meanwhile; here it is seen when it is done.
+// A partition that is to be where it is stays there; mistakes are answered as
+// Kafka answers them. Moving a partition to another of this node's log dirs is
+// refused with INVALID_REQUEST, whose text sends people to the log, which says
+// what to do: Kafka would copy it in the background.
 
 func (a *API) alterReplicaLogDirs(_ context.Context, _ *protocol.Request, body *kmsg.AlterReplicaLogDirsRequest) (kmsg.Response, error) {
 	answer := kmsg.NewPtrAlterReplicaLogDirsResponse()
@@ -67,5 +67,7 @@ func (a *API) moveReplica(tp logstore.TopicPartition, path string) error {
 	if a.store.LogDir(tp) == target {
 		return nil
 	}
-	return errors.New("not yet")
+	a.log.Warn("partition " + tp.String() + " is not moved to " + path + ": partitions stay in their log dir while the broker runs. " +
+		"Stop it, move the directory and start it again")
+	return &apiError{code: codeInvalidRequest}
 }

@@ -16,8 +16,7 @@ import (
 //
 // Every log dir is listed, with those of the wanted partitions that lie in it;
 // the others are left out without a word. A null list of topics means all
-// partitions, an empty one none. Replicas that are about to move do not exist:
-// a move between log dirs is over when it is answered.
+// partitions, an empty one none. No replica is ever on its way to another log dir.
 
 func (a *API) describeLogDirs(_ context.Context, _ *protocol.Request, body *kmsg.DescribeLogDirsRequest) (kmsg.Response, error) {
 	answer := kmsg.NewPtrDescribeLogDirsResponse()

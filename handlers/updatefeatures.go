@@ -31,22 +31,16 @@ const (
 	elrNeeds        = 23 // the metadata.version that elrVersion 1 needs
 )
 
-// metadataLevel is a level of metadata.version. A downgrade across one with
-// changes would lose what the metadata log holds.
-type metadataLevel struct {
-	name    string
-	changes bool // the form of the metadata changed
+// metadataChanged says of a level of metadata.version of Apache Kafka 4.4.0
+// whether the form of the metadata changed at it: a downgrade across one would
+// lose what the metadata log holds.
+func metadataChanged(level int16) bool {
+	switch level {
+	case 7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33:
+		return true
+	}
+	return false
 }
-
-// metadataLevels are the levels of Apache Kafka 4.4.0; the first is firstMetadataLevel.
-var metadataLevels = [...]metadataLevel{
-	{"3.3-IV3", true}, {"3.4-IV0", true}, {"3.5-IV0", false}, {"3.5-IV1", false}, {"3.5-IV2", true}, {"3.6-IV0", false}, {"3.6-IV1", true},
-	{"3.6-IV2", true}, {"3.7-IV0", true}, {"3.7-IV1", false}, {"3.7-IV2", true}, {"3.7-IV3", false}, {"3.7-IV4", false}, {"3.8-IV0", false},
-	{"3.9-IV0", false}, {"4.0-IV0", false}, {"4.0-IV1", true}, {"4.0-IV2", false}, {"4.0-IV3", false}, {"4.1-IV0", false}, {"4.1-IV1", false},
-	{"4.2-IV0", false}, {"4.2-IV1", false}, {"4.3-IV0", true}, {"4.4-IV0", false}, {"4.4-IV1", true}, {"4.4-IV2", true},
-}
-
-const firstMetadataLevel = 7
 
 func (a *API) updateFeatures(_ context.Context, _ *protocol.Request, body *kmsg.UpdateFeaturesRequest) (kmsg.Response, error) {
 	a.configChange.Lock()
@@ -133,6 +127,8 @@ func (a *API) checkFeature(name string, current, level int16, kind int8) error {
 		return refuse("Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe downgrade.")
 	case level > current && kind != upgradeOnly:
 		return refuse("Can't downgrade to a newer version.")
+	case at < 0:
+		return refuse("Feature " + name + " not found.")
 	case name == kraftVersion && level < current:
 		return refuse("Can't downgrade the version of this feature.")
 	case name == kraftVersion && level > current:
@@ -147,15 +143,14 @@ func (a *API) checkFeature(name string, current, level int16, kind int8) error {
 // lost by it.
 func checkMetadataDowngrade(current, level int16, kind int8) error {
 	for l := current; l > level; l-- {
-		if !metadataLevels[l-firstMetadataLevel].changes {
+		if !metadataChanged(l) {
 			continue
 		}
 		why := "Refusing to perform the requested downgrade because it might delete metadata information."
 		if kind == unsafeDowngrade {
 			why = "Unsafe metadata downgrade is not supported in this version."
 		}
-		return &apiError{codeInvalidUpdateVersion, fmt.Sprintf("Unsupported metadata.version downgrade from %s to %s. %s",
-			metadataLevels[current-firstMetadataLevel].name, metadataLevels[level-firstMetadataLevel].name, why)}
+		return &apiError{codeInvalidUpdateVersion, fmt.Sprintf("Unsupported metadata.version downgrade from %d to %d. %s", current, level, why)}
 	}
 	return nil
 }
