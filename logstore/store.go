@@ -129,6 +129,16 @@ func (d *Dir) format(meta MetaProperties, nodeID int32, clusterID string) error 
 	return WriteMetaProperties(d.fsys, d.Path, meta)
 }
 
+// logsPerThread is how many logs share one recovery thread. Kafka's threads
+// wait for the syncs of one log before they begin the next; most of the time of
+// a load or a stop is such waiting, and a file system does many small syncs
+// together almost as fast as one. The work between them is bounded by the
+// processors, not by this.
+const logsPerThread = 8
+
+// atOnce is how many logs of a directory are loaded or closed at the same time.
+func (s *Store) atOnce() int { return logsPerThread * s.o.RecoveryThreads }
+
 // ClusterID is the id in meta.properties.
 func (s *Store) ClusterID() string { return s.id }
 
@@ -345,7 +355,7 @@ func (s *Store) shut() (map[*Dir][]*Log, bool) {
 }
 
 func (s *Store) closeDir(d *Dir, logs []*Log, c CleanStop) error {
-	err := forEach(s.o.RecoveryThreads, logs, (*Log).Close)
+	err := forEach(s.atOnce(), logs, (*Log).Close)
 	if err == nil {
 		err = errors.Join(s.checkpointRecoveryPoints(d), s.checkpointLogStarts(d))
 	}
@@ -366,7 +376,7 @@ func (s *Store) Abort() error {
 	}
 	var err error
 	for _, d := range s.dirs {
-		err = errors.Join(err, forEach(s.o.RecoveryThreads, byDir[d], (*Log).abandon))
+		err = errors.Join(err, forEach(s.atOnce(), byDir[d], (*Log).abandon))
 	}
 	s.env.background.Wait()
 	for _, d := range s.dirs {

@@ -76,7 +76,7 @@ func (s *Store) loadDir(ctx context.Context, d *Dir) error {
 		s.env.logger.Info(fmt.Sprintf("Recovering %d logs from %s since no clean shutdown file was found", len(names), d.Path))
 	}
 	var done atomic.Int64
-	err = forEach(s.o.RecoveryThreads, names, func(name dirName) error {
+	err = forEach(s.atOnce(), names, func(name dirName) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
