@@ -12,6 +12,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"minibroker/internal/vfs"
+	"minibroker/logstore"
 )
 
 // patience bounds every wait for something that must happen; it is generous because the machine may be busy.
@@ -113,6 +116,19 @@ func (p *Process) Stop(t *testing.T) {
 	}
 	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
 		t.Fatalf("broker ended with code %d:\n%s", code, p.Output())
+	}
+	verifyStore(t, p.Data)
+}
+
+// verifyStore checks every file of a stopped broker's data directory.
+func verifyStore(t *testing.T, data string) {
+	t.Helper()
+	findings, err := logstore.Verify(vfs.OS(), data)
+	if err != nil {
+		t.Fatalf("verify %s: %v", data, err)
+	}
+	for _, f := range findings {
+		t.Errorf("verify: %s at byte %d: %s", f.File, f.Offset, f.Text)
 	}
 }
 
