@@ -187,3 +187,16 @@ func TestZeroFrames(t *testing.T) {
 		}
 	}
 }
+
+// TestLongStrings: Kafka reads no string of more than 32767 bytes, even where the form has room for it.
+func TestLongStrings(t *testing.T) {
+	versions := everything(t)
+	for size, want := range map[int]error{maxString: nil, maxString + 1: ErrLongString} {
+		body := kmsg.NewPtrFindCoordinatorRequest()
+		body.Version, body.CoordinatorKeys = 4, []string{string(make([]byte, size))}
+		frame := kmsg.NewRequestFormatter().AppendRequest(nil, body, 1)
+		if _, err := ParseRequest(frame[4:], versions); !errors.Is(err, want) {
+			t.Errorf("a string of %d bytes: %v, want %v", size, err, want)
+		}
+	}
+}
