@@ -63,6 +63,9 @@ func (g goldenCase) run(t *testing.T) {
 		}
 		r.run()
 		if len(diffs) == 0 {
+			if c.endsStopped() && javaThere() {
+				dumpLog(t, r.data)
+			}
 			return
 		}
 		if !g.timed || try == tries {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -76,6 +77,19 @@ func (c *Case) nextCapture(i int) string {
 		}
 	}
 	return ""
+}
+
+// endsStopped tells whether the broker was stopped cleanly before the last capture.
+func (c *Case) endsStopped() bool {
+	for _, s := range slices.Backward(c.Steps) {
+		switch s.Op {
+		case "stop":
+			return true
+		case "start", "kill":
+			return false
+		}
+	}
+	return false
 }
 
 // archive is the path of one of Kafka's captures.

@@ -19,6 +19,13 @@ const kafkaVersion = "4.4.0"
 // javaTimeout bounds one run of a Java program.
 const javaTimeout = 3 * time.Minute
 
+// javaThere tells whether Kafka's tools can run. Under CI=true they must, so that a missing one fails where it is used.
+func javaThere() bool {
+	_, noJava := exec.LookPath("java")
+	_, noMaven := exec.LookPath("mvn")
+	return os.Getenv("CI") == "true" || noJava == nil && noMaven == nil
+}
+
 // kafkaLibs is the folder of Kafka's jars, fetched from Maven Central once and kept in the user's cache. Where Java or
 // Maven is missing the test is skipped; under CI=true it fails instead.
 func kafkaLibs(t *testing.T) string {
