@@ -40,6 +40,10 @@ type Log struct {
 
 	flushMu sync.Mutex // one flush at a time; taken without mu
 
+	// rolls counts the flushes after a roll that still run. It grows under mu
+	// and not once closed is set; Close waits for it without mu.
+	rolls sync.WaitGroup
+
 	mu        sync.Mutex
 	producers *ProducerState
 	failed    error // what broke the log for good
@@ -223,6 +227,7 @@ func (l *Log) Close() error {
 		err = l.sealForStopLocked()
 	}
 	l.mu.Unlock()
+	l.rolls.Wait() // a clean marker vouches for their snapshots too
 	if err == nil {
 		err = l.flush(l.end.Load())
 	}
@@ -243,10 +248,16 @@ func (l *Log) sealForStopLocked() error {
 	return active.seal(l.config.Load().Preallocate)
 }
 
+// snapshotForStop writes the snapshot at the end offset and makes its directory
+// entry durable: the next start believes the clean marker, and would forget the
+// producers of a log without a snapshot.
 func (l *Log) snapshotForStop() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.takeSnapshotLocked(true)
+	if err := l.takeSnapshotLocked(true); err != nil || l.producers.isEmpty() {
+		return err
+	}
+	return l.env.fsys.SyncDir(l.Dir())
 }
 
 // abandon closes the files as they are, as a crash would leave them.

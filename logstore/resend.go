@@ -83,18 +83,16 @@ func (s *segment) batchesOf(e *producerEntry, before int64, found []batchMeta) (
 	}
 }
 
-// removeUnreadableSnapshots deletes those snapshots that may not have reached
-// the disk and cannot be read. They would only be found out when they are the
-// newest.
+// removeUnreadableSnapshots deletes the snapshots that cannot be read. They
+// would only be found out when they are the newest. The recovery point says
+// nothing about them: a flush that overtakes the one after a roll moves it past
+// a snapshot that has not reached the disk.
 func (d *loader) removeUnreadableSnapshots() error {
 	p, err := d.newProducerState()
 	if err != nil {
 		return err
 	}
 	for _, offset := range slices.Clone(p.snapshots) {
-		if offset < d.o.RecoveryPoint {
-			continue
-		}
 		_, err := readSnapshot(p.fsys, p.snapshotPath(offset))
 		var corrupt *CorruptError
 		if !errors.As(err, &corrupt) {

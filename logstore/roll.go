@@ -106,7 +106,11 @@ func (l *Log) rollLocked(base int64, cfg *Config) error {
 		// Without it a start reads more batches. The append can go on.
 		l.error("ProducerStateManager", "Producer snapshot not written", "error", err)
 	}
-	l.env.background.Go(func() { l.flushAfterRoll(base) })
+	l.rolls.Add(1)
+	l.env.background.Go(func() {
+		defer l.rolls.Done()
+		l.flushAfterRoll(base)
+	})
 	return nil
 }
 
