@@ -14,6 +14,7 @@ import (
 	"minibroker/internal/vfs"
 	"minibroker/logstore"
 	"minibroker/metadata"
+	"minibroker/partition"
 	"minibroker/record"
 )
 
@@ -35,6 +36,9 @@ func memConfig(t *testing.T) *config.Broker {
 	}
 	return c
 }
+
+// numberedProducer is the producer id of every numberedBatch.
+const numberedProducer = 7
 
 // promise is what a broker answered so far. Fields only grow, or are set before what they announce is asked for.
 type promise struct {
@@ -126,7 +130,7 @@ func (p *promise) append(t *testing.T, b *Broker, topic string, batches int) err
 		return err
 	}
 	for range batches {
-		info, err := part.Append(numberedBatch(t, part.EndOffset()), logstore.AppendOptions{})
+		info, err := part.Append(numberedBatch(t, part.EndOffset(), part.EndOffset()), logstore.AppendOptions{})
 		if err != nil {
 			return err
 		}
@@ -156,9 +160,9 @@ func (p *promise) deleteRecords(b *Broker, topic string, offset int64) error {
 }
 
 // numberedBatch holds three records whose values are their offsets.
-func numberedBatch(t *testing.T, first int64) record.Batch {
+func numberedBatch(t *testing.T, first, sequence int64) record.Batch {
 	t.Helper()
-	b := record.NewBuilder(record.BuilderOptions{Producer: &record.Producer{ID: 7, BaseSequence: int32(first)}})
+	b := record.NewBuilder(record.BuilderOptions{Producer: &record.Producer{ID: numberedProducer, BaseSequence: int32(sequence)}})
 	for i := first; i < first+3; i++ {
 		if err := b.Append(record.Record{Timestamp: time.Now().UnixMilli(), Value: fmt.Appendf(nil, "%0100d", i)}); err != nil {
 			t.Fatal(err)
@@ -194,7 +198,7 @@ func keeps(b *Broker, want map[string]topicPromise, synced bool) error {
 		if end < kept || start > p.start {
 			return fmt.Errorf("%s is [%d, %d), promised %+v", name, start, end, p)
 		}
-		if err := numbersFrom(part.Log(), start, end, kept); err != nil {
+		if _, err := numbersFrom(part.Log(), start, end, kept); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -202,24 +206,26 @@ func keeps(b *Broker, want map[string]topicPromise, synced bool) error {
 }
 
 // numbersFrom reads [start, end) and expects every record below kept, and every other that is there, at its offset: a
-// power loss may take the end of a segment while the next one is known already.
-func numbersFrom(log *logstore.Log, start, end, kept int64) error {
+// power loss may take the end of a segment while the next one is known already. It returns the offset after the last
+// record, start when there is none.
+func numbersFrom(log *logstore.Log, start, end, kept int64) (after int64, err error) {
+	after = start
 	for at := start; at < end; {
 		info, err := log.Read(at, 1, logstore.ReadOptions{UpperBound: math.MaxInt64, MinOneMessage: true})
 		if err == nil && info.Records == nil && at >= kept {
-			return nil
+			return after, nil
 		}
 		if err != nil || info.Records == nil {
-			return fmt.Errorf("read at %d of %d: nothing, %w", at, end, err)
+			return after, fmt.Errorf("read at %d of %d: nothing, %w", at, end, err)
 		}
 		set := make(record.Batch, info.Records.Len())
 		_, err = info.Records.ReadAt(set, 0)
 		info.Records.Release()
 		if err != nil {
-			return err
+			return after, err
 		}
 		if first := set.BaseOffset(); first > at && at < kept {
-			return fmt.Errorf("offsets %d to %d are missing", at, first-1)
+			return after, fmt.Errorf("offsets %d to %d are missing", at, first-1)
 		}
 		if err := set.ForEach(1<<20, func(r *record.Record) error {
 			if want := fmt.Sprintf("%0100d", r.Offset); string(r.Value) != want {
@@ -227,11 +233,35 @@ func numbersFrom(log *logstore.Log, start, end, kept int64) error {
 			}
 			return nil
 		}); err != nil {
-			return err
+			return after, err
 		}
 		at = info.NextOffset
+		after = at
 	}
-	return nil
+	return after, nil
+}
+
+// goOn appends as the producer that the broker knows. A power loss may leave the log's end at the base of a segment that
+// lost its records, and the ones before it too; like Kafka's, the broker then ends at that base, and its producer is
+// where the surviving batches or a surviving snapshot put it: not before the last record that is there, and not past the end.
+func goOn(t *testing.T, part *partition.Partition) error {
+	t.Helper()
+	start, end := part.LogStartOffset(), part.EndOffset()
+	after, err := numbersFrom(part.Log(), start, end, 0)
+	if err != nil {
+		return err
+	}
+	next := int64(0)
+	for _, p := range part.Log().ActiveProducers() {
+		if p.ProducerID == numberedProducer {
+			next = int64(p.LastSequence) + 1
+		}
+	}
+	if after > start && next < after || next > end {
+		return fmt.Errorf("the log [%d, %d) has records up to %d, but the producer's next sequence is %d", start, end, after, next)
+	}
+	_, err = part.Append(numberedBatch(t, end, next), logstore.AppendOptions{})
+	return err
 }
 
 // TestCrashAnywhere stops a whole broker before each of its file operations, as a killed process and as a power loss
@@ -295,9 +325,12 @@ func restart(t *testing.T, fsys vfs.FS, want map[string]topicPromise, synced boo
 		b.Abort()
 		return err
 	}
-	p := &promise{topics: map[string]topicPromise{}}
 	for _, topic := range b.meta.Image().Topics() {
-		if err := p.append(t, b, topic.Name, 1); err != nil {
+		part, err := b.partitions.Get(logstore.TopicPartition{Topic: topic.Name})
+		if err == nil {
+			err = goOn(t, part)
+		}
+		if err != nil {
 			b.Abort()
 			return fmt.Errorf("append after the restart: %w", err)
 		}
