@@ -99,7 +99,7 @@ func nameRule(s *source) []finding {
 // TestMachinePaths looks at all files, not only at Go.
 func TestMachinePaths(t *testing.T) {
 	// Put together, so that this file is not its own finding.
-	forbidden := []string{"/wo" + "rk/", "/ro" + "ot/", "/tmp/" + "mb", "localhost:" + "5000", ".inter" + "nal:"}
+	forbidden := []string{"/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/"}
 	walk(t, func(name string, content []byte) {
 		for number, line := range strings.Split(string(content), "\n") {
 			for _, bad := range forbidden {
