@@ -21,7 +21,9 @@ func (*ConfigRecord) Key() RecordKey { return KeyConfig }
 func (r *ConfigRecord) code(c *coder) {
 	kind := int8(r.ResourceType)
 	c.int8(&kind)
-	r.ResourceType = ResourceKind(kind)
+	if !c.writing {
+		r.ResourceType = ResourceKind(kind)
+	}
 	c.string(&r.ResourceName)
 	c.string(&r.Name)
 	c.nullableString(&r.Value)

@@ -118,7 +118,9 @@ func (c *coder) uint16(v *uint16) {
 func (c *coder) int16(v *int16) {
 	u := uint16(*v)
 	c.uint16(&u)
-	*v = int16(u)
+	if !c.writing { // what is written may be shared
+		*v = int16(u)
+	}
 }
 
 func (c *coder) int32(v *int32) {
@@ -140,7 +142,9 @@ func (c *coder) int64(v *int64) {
 func (c *coder) float64(v *float64) {
 	bits := int64(math.Float64bits(*v))
 	c.int64(&bits)
-	*v = math.Float64frombits(uint64(bits))
+	if !c.writing {
+		*v = math.Float64frombits(uint64(bits))
+	}
 }
 
 func (c *coder) uuid(v *logstore.UUID) {
