@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -15,7 +16,7 @@ const pageSize = 4096
 // is never written again.
 type page struct {
 	bytes  [pageSize]byte
-	shared bool
+	shared atomic.Bool // file systems that share a page have a lock each
 }
 
 // content is what a file holds; pages that are missing read as zeros.
@@ -27,7 +28,7 @@ type content struct {
 // snapshot returns a copy that shares the pages.
 func (c *content) snapshot() content {
 	for _, p := range c.pages {
-		p.shared = true
+		p.shared.Store(true)
 	}
 	return content{size: c.size, pages: maps.Clone(c.pages)}
 }
@@ -61,7 +62,7 @@ func (c *content) writeAt(src []byte, off int64) {
 
 func (c *content) writable(number int64) *page {
 	p := c.pages[number]
-	if p != nil && !p.shared {
+	if p != nil && !p.shared.Load() {
 		return p
 	}
 	fresh := &page{}
