@@ -1,6 +1,7 @@
 package logstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -443,4 +444,33 @@ func (x *indexFile) search(s *slots, compare func(entry []byte) int, result func
 		}
 	}
 	return result(lo), nil
+}
+
+// truncateFrom removes the entries whose relative offset, which offsetOf reads,
+// lies at or above want.
+func (x *indexFile) truncateFrom(want int64, offsetOf func(entry []byte) int64) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err := x.learnLocked(); err != nil {
+		return err
+	}
+	s := x.slotsReader()
+	defer s.done()
+	slot, err := x.floor(&s, func(entry []byte) int { return cmp.Compare(offsetOf(entry), want) })
+	if err != nil {
+		return err
+	}
+	if slot < 0 {
+		x.truncateLocked(0)
+		return nil
+	}
+	entry, err := s.at(slot, slot, slot)
+	if err != nil {
+		return err
+	}
+	if offsetOf(entry) < want {
+		slot++
+	}
+	x.truncateLocked(slot)
+	return nil
 }

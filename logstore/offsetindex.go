@@ -156,29 +156,5 @@ func (x *OffsetIndex) ceilingOffset(pos int64) (offset int64, ok bool, err error
 
 // truncateTo removes the entries with offsets at or above offset.
 func (x *OffsetIndex) truncateTo(offset int64) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if err := x.learnLocked(); err != nil {
-		return err
-	}
-	s := x.slotsReader()
-	defer s.done()
-	want := offset - x.base
-	slot, err := x.floor(&s, func(entry []byte) int { return cmp.Compare(entryOffset(entry), want) })
-	if err != nil {
-		return err
-	}
-	if slot < 0 {
-		x.truncateLocked(0)
-		return nil
-	}
-	entry, err := s.at(slot, slot, slot)
-	if err != nil {
-		return err
-	}
-	if entryOffset(entry) < want {
-		slot++
-	}
-	x.truncateLocked(slot)
-	return nil
+	return x.truncateFrom(offset-x.base, entryOffset)
 }

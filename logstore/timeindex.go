@@ -118,31 +118,7 @@ func (x *TimeIndex) lookup(target int64) (ts, offset int64, err error) {
 
 // truncateTo removes the entries with offsets at or above offset.
 func (x *TimeIndex) truncateTo(offset int64) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if err := x.learnLocked(); err != nil {
-		return err
-	}
-	s := x.slotsReader()
-	defer s.done()
-	want := offset - x.base
-	slot, err := x.floor(&s, func(entry []byte) int { return cmp.Compare(entryTimeOffset(entry), want) })
-	if err != nil {
-		return err
-	}
-	if slot < 0 {
-		x.truncateLocked(0)
-		return nil
-	}
-	entry, err := s.at(slot, slot, slot)
-	if err != nil {
-		return err
-	}
-	if entryTimeOffset(entry) < want {
-		slot++
-	}
-	x.truncateLocked(slot)
-	return nil
+	return x.truncateFrom(offset-x.base, entryTimeOffset)
 }
 
 // createEmpty creates the file with 0 bytes, as Kafka does for a segment found
