@@ -32,28 +32,8 @@ func startKafka(t *testing.T, dirs []string, addr string, overrides ...string) *
 	if err := os.WriteFile(file, []byte(strings.Join(append(props, overrides...), "\n")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &Process{Addr: addr, Data: dirs[0], exited: make(chan struct{})}
-	p.cmd = exec.Command("java", "-Xmx512m", "-XX:TieredStopAtLevel=1",
-		"-Dlog4j2.configurationFile="+filepath.Join("testdata", "kafka", "server-log4j2.yaml"), "-cp", filepath.Join(libs, "*"), "kafka.Kafka", file)
-	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.cmd.Stderr = p.cmd.Stdout
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ready := make(chan struct{})
-	go p.collect(stdout, ready)
-	t.Cleanup(p.Kill)
-	select {
-	case <-ready:
-	case <-p.exited:
-		t.Fatalf("Kafka ended before it was ready:\n%s", p.Output())
-	case <-time.After(javaTimeout):
-		t.Fatalf("Kafka not ready after %v:\n%s", javaTimeout, p.Output())
-	}
-	return p
+	return launch(t, "Kafka", &Process{Addr: addr, Data: dirs[0], cmd: exec.Command("java", "-Xmx512m", "-XX:TieredStopAtLevel=1",
+		"-Dlog4j2.configurationFile="+filepath.Join("testdata", "kafka", "server-log4j2.yaml"), "-cp", filepath.Join(libs, "*"), "kafka.Kafka", file)}, javaTimeout)
 }
 
 // end ends a process with SIGTERM and waits for it.

@@ -56,8 +56,13 @@ func startProcess(t *testing.T, data, addr string, overrides []string) *Process 
 // startArgs starts the broker with a command line of its own.
 func startArgs(t *testing.T, data, addr string, args []string) *Process {
 	t.Helper()
-	p := &Process{Addr: addr, Data: data, exited: make(chan struct{})}
-	p.cmd = exec.Command(os.Getenv(brokerBinaryEnv), args...)
+	return launch(t, "broker", &Process{Addr: addr, Data: data, cmd: exec.Command(os.Getenv(brokerBinaryEnv), args...)}, patience)
+}
+
+// launch starts the command of p and waits until it has printed Kafka's ready line.
+func launch(t *testing.T, name string, p *Process, limit time.Duration) *Process {
+	t.Helper()
+	p.exited = make(chan struct{})
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -68,13 +73,13 @@ func startArgs(t *testing.T, data, addr string, args []string) *Process {
 	}
 	ready := make(chan struct{})
 	go p.collect(stdout, ready)
-	t.Cleanup(func() { p.Kill() })
+	t.Cleanup(p.Kill)
 	select {
 	case <-ready:
 	case <-p.exited:
-		t.Fatalf("broker ended before it was ready:\n%s", p.Output())
-	case <-time.After(patience):
-		t.Fatalf("broker not ready after %v:\n%s", patience, p.Output())
+		t.Fatalf("%s ended before it was ready:\n%s", name, p.Output())
+	case <-time.After(limit):
+		t.Fatalf("%s not ready after %v:\n%s", name, limit, p.Output())
 	}
 	return p
 }
