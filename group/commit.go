@@ -194,6 +194,6 @@ func (c *Coordinator) CompleteTransaction(partition int32, producerID, markerOff
 	s := c.shards[partition]
 	c.mu.RUnlock()
 	if s != nil {
-		s.completeTransaction(producerID, markerOffset, commit)
+		s.markerWritten(producerID, markerOffset, commit)
 	}
 }

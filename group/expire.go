@@ -70,16 +70,46 @@ func (o *Offset) expired(now, retention int64, since func(*Offset) int64) bool {
 	return now-since(o) >= retention
 }
 
+// deletedTopic is a topic that is no more.
+type deletedTopic struct {
+	name string
+	id   [16]byte
+}
+
 // TopicDeleted removes the offsets of a topic that was deleted. Those that were
-// committed for another topic of the same name stay.
+// committed for another topic of the same name stay. In partitions that are
+// being loaded it is done, and failures logged, when they are.
 func (c *Coordinator) TopicDeleted(name string, id [16]byte) error {
+	c.mu.RLock()
+	all := make([]*shard, 0, len(c.shards))
+	for p := range c.partitions {
+		if s := c.shards[p]; s != nil {
+			all = append(all, s)
+		}
+	}
+	c.mu.RUnlock()
 	var errs []error
-	for _, s := range c.ready() {
+	for _, s := range all {
+		if s.postponeDeletion(deletedTopic{name, id}) || s.usable() != nil {
+			continue
+		}
 		if err := s.topicDeleted(name, id); err != nil {
 			errs = append(errs, fmt.Errorf("delete offsets of topic %s in %s-%d: %w", name, topicName, s.partition, err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// postponeDeletion notes a deleted topic while the shard is loaded, else it
+// reports false.
+func (s *shard) postponeDeletion(topic deletedTopic) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.usable() != ErrLoading {
+		return false
+	}
+	s.deleted = append(s.deleted, topic)
+	return true
 }
 
 func (s *shard) topicDeleted(name string, id [16]byte) error {

@@ -24,7 +24,7 @@ func (s *shard) load() {
 	err := s.replayLog(began)
 	if err != nil {
 		s.logf(slog.LevelError, "Loading of the groups in this partition did not succeed, they cannot be used: %v", err)
-		s.state.CompareAndSwap(shardLoading, shardBroken)
+		s.leaveLoading(shardBroken)
 		return
 	}
 	all := s.all()
@@ -33,25 +33,72 @@ func (s *shard) load() {
 		g.machine.startLocked()
 		g.mu.Unlock()
 	}
-	if s.state.CompareAndSwap(shardLoading, shardReady) && s.log.EndOffset() > 0 {
+	deleted, ok := s.becomeReady()
+	if !ok {
+		return // closed meanwhile
+	}
+	if s.log.EndOffset() > 0 {
 		s.logf(slog.LevelInfo, "Finished loading of metadata from partition %s-%d in %dms: %d groups, %d records.",
 			topicName, s.partition, time.Since(began).Milliseconds(), len(all), s.log.EndOffset()-s.log.StartOffset())
 	}
+	for _, topic := range deleted {
+		if err := s.topicDeleted(topic.name, topic.id); err != nil {
+			s.logf(slog.LevelError, "Deleting the offsets of topic %s, which was deleted while the partition was loaded: %v", topic.name, err)
+		}
+	}
 }
 
+// becomeReady lets requests in and returns what has to be made up for; false when
+// the shard was closed.
+func (s *shard) becomeReady() (deleted []deletedTopic, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	deleted, s.deleted = s.deleted, nil
+	return deleted, s.state.CompareAndSwap(shardCaughtUp, shardReady)
+}
+
+// leaveLoading ends the loading, unless the shard was closed.
+func (s *shard) leaveLoading(to int32) {
+	s.mu.Lock()
+	s.state.CompareAndSwap(shardLoading, to)
+	s.mu.Unlock()
+}
+
+// caughtUp says whether all records up to next are all there are. If so, the
+// loading is over: who appends a marker after this finds the shard told of it.
+func (s *shard) caughtUp(next int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if next < s.log.EndOffset() {
+		return false
+	}
+	s.state.CompareAndSwap(shardLoading, shardCaughtUp)
+	return true
+}
+
+// replayLog follows all records, also those that come while it does: nobody
+// commits meanwhile, but transactions are ended.
 func (s *shard) replayLog(began time.Time) error {
 	r := replay{s: s, unknown: map[int16]bool{}}
-	start, end := s.log.StartOffset(), s.log.EndOffset()
+	start := s.log.StartOffset()
 	buf, told := make([]byte, 0, min(loadBufferBytes, 1<<10)), began
-	for next := start; next < end; {
+	for next := start; !s.caughtUp(next); {
+		end := s.log.EndOffset()
 		set, err := s.log.Read(next, buf[:0])
+		if first := s.log.StartOffset(); err != nil && next < first {
+			next = first // its records were deleted meanwhile
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("read at offset %d: %w", next, err)
 		}
 		if cap(set) > cap(buf) {
 			buf = set
 		}
-		from := next
+		if len(set) == 0 {
+			next = end // the cleaner left no batches before it
+			continue
+		}
 		for len(set) > 0 {
 			batch, rest, err := record.Next(set)
 			if err != nil {
@@ -62,12 +109,9 @@ func (s *shard) replayLog(began time.Time) error {
 			}
 			next, set = batch.NextOffset(), rest
 		}
-		if next == from {
-			return nil // all behind this was deleted
-		}
 		if time.Since(told) > progressEvery {
 			told = time.Now()
-			s.logf(slog.LevelInfo, "Loading of metadata: %d%%, offset %d of %d.", 100*(next-start)/(end-start), next, end)
+			s.logf(slog.LevelInfo, "Loading of metadata: %d%%, offset %d of %d.", 100*(next-start)/max(end-start, 1), next, end)
 		}
 		if s.c.ctx.Err() != nil {
 			return s.c.ctx.Err()

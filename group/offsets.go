@@ -123,6 +123,18 @@ func (g *Group) forgetProducerLocked(producer int64) {
 	}
 }
 
+// markerWritten follows a marker that was just written. While the shard is loaded
+// the loader comes to it in its turn: applied before what lies between, it would
+// decide the wrong offsets.
+func (s *shard) markerWritten(producer, markerOffset int64, commit bool) {
+	s.mu.RLock()
+	ahead := s.state.Load() == shardLoading
+	s.mu.RUnlock()
+	if !ahead {
+		s.completeTransaction(producer, markerOffset, commit)
+	}
+}
+
 // completeTransaction follows a marker at an offset of the log: the offsets that
 // the producer's transaction committed before it come into force or are
 // forgotten.

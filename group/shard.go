@@ -22,12 +22,15 @@ type shard struct {
 	// mu is a leaf: whoever holds it takes no other lock.
 	mu     sync.RWMutex
 	groups map[string]*Group
+	// deleted are the topics that were deleted while the shard was loaded.
+	deleted []deletedTopic
 	// producers are the groups with offsets in open transactions, by producer id.
 	producers map[int64]map[*Group]struct{}
 }
 
 const (
-	shardLoading int32 = iota
+	shardLoading  int32 = iota
+	shardCaughtUp       // all records are followed, timers are about to start; markers are followed as they come
 	shardReady
 	shardBroken // its records cannot be read
 	shardClosed
@@ -42,7 +45,7 @@ func (s *shard) usable() error {
 	switch s.state.Load() {
 	case shardReady:
 		return nil
-	case shardLoading:
+	case shardLoading, shardCaughtUp:
 		return ErrLoading
 	}
 	return ErrNotCoordinator
