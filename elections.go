@@ -22,7 +22,24 @@ func (b *Broker) leadElected(old, topic *metadata.Topic) error {
 		}
 		if _, err := b.partitions.Add(log, p.LeaderEpoch); err != nil {
 			errs = append(errs, fmt.Errorf("lead partition %s-%d: %w", topic.Name, p.ID, err))
+			continue
+		}
+		if was.Leader != p.Leader {
+			b.leadElectedCoordinator(topic.Name, p.ID)
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// leadElectedCoordinator takes over the groups or transactional ids of a partition that had no leader before.
+func (b *Broker) leadElectedCoordinator(topic string, partition int32) {
+	switch topic {
+	case offsetsTopic:
+		led, err := b.partitions.Get(logstore.TopicPartition{Topic: topic, Partition: partition})
+		if err == nil {
+			b.groups.Lead(partition, groupLog{led})
+		}
+	case transactionTopic:
+		b.transactions.Lead(partition)
+	}
 }

@@ -40,11 +40,12 @@ func (b *Broker) groupSettings() group.Settings {
 	}
 }
 
-// leadGroups takes over the groups of the topic's partitions from number first on.
-func (b *Broker) leadGroups(topic *metadata.Topic, first int) error {
+// leadCoordinators takes over the groups and the transactional ids that the topic's partitions from number first on keep.
+func (b *Broker) leadCoordinators(topic *metadata.Topic, first int) error {
 	if first == 0 {
 		b.noteTopic(topic)
 	}
+	b.leadTransactions(topic, first)
 	if topic.Name != offsetsTopic {
 		return nil
 	}

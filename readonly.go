@@ -78,7 +78,7 @@ func (b *Broker) showLogs() error {
 		}
 	}
 	for _, topic := range image.Topics() {
-		if err := b.leadGroups(topic, 0); err != nil {
+		if err := b.leadCoordinators(topic, 0); err != nil {
 			return err
 		}
 	}

@@ -79,7 +79,7 @@ func (b *Broker) addPartitions(added []addition) error {
 		if err := errors.Join(errs[i]...); err != nil {
 			return err
 		}
-		if err := b.leadGroups(a.topic, a.first); err != nil {
+		if err := b.leadCoordinators(a.topic, a.first); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"minibroker/group"
 	"minibroker/logstore"
+	"minibroker/metadata"
 	"minibroker/partition"
 	"minibroker/record"
 	"minibroker/txn"
@@ -27,6 +28,16 @@ func (b *Broker) newTransactions() *txn.Coordinator {
 			TwoPhaseCommit: b.config.Bool("transaction.two.phase.commit.enable"),
 		},
 	})
+}
+
+// leadTransactions takes over the transactional ids in new partitions. Those that are there at the start are loaded together, see Broker.open.
+func (b *Broker) leadTransactions(topic *metadata.Topic, first int) {
+	if topic.Name != transactionTopic || b.server == nil {
+		return
+	}
+	for _, p := range topic.Partitions[first:] {
+		b.transactions.Lead(p.ID)
+	}
 }
 
 func (b *Broker) markers() txn.Markers { return markerWriter{b.partitions, b.groups} }

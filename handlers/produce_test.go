@@ -196,6 +196,7 @@ func TestIdempotentProduce(t *testing.T) {
 func TestTransactionalProduceOutsideATransaction(t *testing.T) {
 	a := newDataAPI(t)
 	a.txnLog.partitions = 1
+	a.txns.Lead(0)
 	id := a.topic("t", 1)
 	name := "txn"
 	producer, err := a.txns.InitProducerID(txn.InitRequest{ID: name, TimeoutMs: 60_000})

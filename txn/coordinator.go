@@ -79,6 +79,7 @@ type Coordinator struct {
 	working sync.WaitGroup // timer functions that run
 
 	mu         sync.Mutex
+	led        map[int32]struct{} // partitions of the log that were loaded
 	txns       map[string]*Txn
 	open       map[*Txn]struct{} // those that are Ongoing
 	unfinished map[*Txn]struct{} // decided, with markers that could not be written
@@ -112,7 +113,7 @@ func New(o Options) *Coordinator {
 	return &Coordinator{
 		log: o.Log, markers: o.Markers, ids: o.ProducerIDs, level: o.Level, settings: o.Settings,
 		logger: logger.With("logger", ownLogger), began: time.Now(),
-		txns: make(map[string]*Txn), open: make(map[*Txn]struct{}), unfinished: make(map[*Txn]struct{}),
+		led: make(map[int32]struct{}), txns: make(map[string]*Txn), open: make(map[*Txn]struct{}), unfinished: make(map[*Txn]struct{}),
 	}
 }
 
@@ -140,6 +141,7 @@ func (c *Coordinator) Forget() {
 	for _, t := range c.txns {
 		t.gone.Store(true)
 	}
+	clear(c.led)
 	clear(c.txns)
 	clear(c.open)
 	clear(c.unfinished)
@@ -151,7 +153,7 @@ func (c *Coordinator) lock(id string) (*Txn, error) {
 		return nil, ErrInvalidRequest
 	}
 	for {
-		if err := c.available(); err != nil {
+		if _, err := c.home(id); err != nil {
 			return nil, err
 		}
 		c.mu.Lock()
@@ -173,18 +175,22 @@ func (c *Coordinator) lock(id string) (*Txn, error) {
 	}
 }
 
-// available says why no id is coordinated here, nil if they are.
-func (c *Coordinator) available() error {
+// home is the partition that keeps an id, or why the id is not coordinated here.
+func (c *Coordinator) home(id string) (partition int32, err error) {
+	n := c.log.Partitions()
+	if n > 0 {
+		partition = PartitionFor(id, n)
+	}
 	c.mu.Lock()
-	closed := c.closed
-	c.mu.Unlock()
-	if closed {
-		return ErrNotAvailable
+	defer c.mu.Unlock()
+	_, led := c.led[partition]
+	switch {
+	case c.closed:
+		return -1, ErrNotAvailable
+	case n == 0, !led:
+		return -1, ErrNotCoordinator
 	}
-	if c.log.Partitions() == 0 {
-		return ErrNotCoordinator
-	}
-	return nil
+	return partition, nil
 }
 
 // lockOwned locks an id for a request of the producer that holds it.
@@ -205,13 +211,14 @@ func (c *Coordinator) lockOwned(id string, producerID int64) (*Txn, error) {
 // lockOrCreate locks an id, which need not be known. A new one has no epoch.
 func (c *Coordinator) lockOrCreate(id string) (*Txn, error) {
 	for {
-		if err := c.available(); err != nil {
+		partition, err := c.home(id)
+		if err != nil {
 			return nil, err
 		}
 		c.mu.Lock()
 		t := c.txns[id]
 		if t == nil {
-			t = &Txn{id: id, partition: PartitionFor(id, c.log.Partitions()),
+			t = &Txn{id: id, partition: partition,
 				metadata: metadata{producerID: none, previousID: none, nextID: none, epoch: noEpoch, lastEpoch: noEpoch, startMs: none}}
 			c.txns[id] = t
 		}
@@ -231,6 +238,9 @@ func (c *Coordinator) writeLocked(t *Txn, next *metadata) error {
 		version = 1
 	}
 	batch, err := stateBatch(t.id, next, version)
+	if t.gone.Load() {
+		err = ErrNoPartition // the topic was deleted, and maybe made anew
+	}
 	if err == nil {
 		err = c.log.Append(t.partition, batch)
 	}

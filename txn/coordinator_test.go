@@ -342,8 +342,15 @@ func TestForgetAndClose(t *testing.T) {
 	c := m.open(t)
 	p := begin(t, c, "x")
 	c.Forget()
-	if _, err := c.Hold("x", p); !errors.Is(err, ErrProducerIDMapping) {
+	if _, err := c.Hold("x", p); !errors.Is(err, ErrNotCoordinator) {
 		t.Errorf("after Forget: %v", err)
+	}
+	clear(m.batches) // the topic is made anew
+	for n := range m.count {
+		c.Lead(n)
+	}
+	if _, err := c.Hold("x", p); !errors.Is(err, ErrProducerIDMapping) {
+		t.Errorf("in the new topic: %v", err)
 	}
 	m.count = 0
 	if _, err := c.Describe("x"); !errors.Is(err, ErrNotCoordinator) {
@@ -359,5 +366,44 @@ func TestForgetAndClose(t *testing.T) {
 	m.count = 1
 	if err := c.Load(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("load without a context: %v", err)
+	}
+}
+
+// TestPartitionLedLater has one partition of the log without a leader, and one
+// that cannot be read: only their ids are refused. With a leader, what was
+// decided there is completed.
+func TestPartitionLedLater(t *testing.T) {
+	m := newMemory()
+	c := m.open(t)
+	for _, id := range []string{"x", "y", "z"} { // one to each partition
+		add(t, c, id, begin(t, c, id), Version2, a0)
+	}
+	down := errors.New("down")
+	m.mark = func(Marker) error { return down }
+	if _, err := c.End("y", Producer{c.txns["y"].producerID, 0}, true, Version2); err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	m.mark = nil
+	m.unreadable = map[int32]error{PartitionFor("y", 3): ErrNoPartition, PartitionFor("z", 3): down}
+	c = m.open(t)
+	if got := state(t, c, "x"); got != "Ongoing p1000/0 [{a 0}]" {
+		t.Error(got)
+	}
+	for _, id := range []string{"y", "z"} {
+		if _, err := c.InitProducerID(InitRequest{ID: id, TimeoutMs: 1}); !errors.Is(err, ErrNotCoordinator) {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	if got := m.took(); got != "" {
+		t.Errorf("markers: %s", got)
+	}
+	m.unreadable = nil
+	c.Lead(PartitionFor("y", 3))
+	if got := state(t, c, "y"); got != "CompleteCommit p1001/1 []" {
+		t.Error(got)
+	}
+	if got := m.took(); got != "commit a-0 p1001/1" {
+		t.Errorf("markers: %s", got)
 	}
 }

@@ -23,6 +23,8 @@ type memory struct {
 	mark     func(Marker) error // asked before each marker
 	nextID   int64
 	appended int
+	// unreadable are the partitions that cannot be replayed.
+	unreadable map[int32]error
 }
 
 func newMemory() *memory { return &memory{count: 3, batches: map[int32][]record.Batch{}} }
@@ -44,6 +46,9 @@ func (m *memory) Append(p int32, b record.Batch) error {
 }
 
 func (m *memory) Replay(p int32, fn func(record.Batch) error) error {
+	if err := m.unreadable[p]; err != nil {
+		return err
+	}
 	for _, b := range m.batches[p] {
 		if err := fn(b); err != nil {
 			return err
