@@ -34,7 +34,7 @@ func toolLine(command, addr, files string) string {
 	words := strings.Split(strings.ReplaceAll(command, "FILES", files), "|")
 	class, args := "org.apache.kafka.tools."+words[0], words[1:]
 	broker := []string{"--bootstrap-server", addr}
-	if words[0] == "MetadataQuorumCommand" || words[0] == "FeatureCommand" { // their subcommands come behind
+	if words[0] == "MetadataQuorumCommand" || words[0] == "FeatureCommand" || words[0] == "TransactionsCommand" { // their subcommands come behind
 		args = append(broker, args...)
 	} else {
 		args = append(args, broker...)

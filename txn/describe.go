@@ -31,7 +31,7 @@ func (t *Txn) describeLocked() Description {
 		TimeoutMs: t.timeoutMs, StartMs: t.startMs, Partitions: slices.Clone(t.partitions.list)}
 }
 
-// List tells of all ids, by name. Error: ErrNotAvailable.
+// List tells of all ids, in the order in which Kafka does. Error: ErrNotAvailable.
 func (c *Coordinator) List() ([]Description, error) {
 	c.mu.Lock()
 	if c.closed {
@@ -43,6 +43,7 @@ func (c *Coordinator) List() ([]Description, error) {
 		all = append(all, t)
 	}
 	c.mu.Unlock()
+	sortAsKafka(all)
 	list := make([]Description, 0, len(all))
 	for _, t := range all {
 		t.mu.Lock()
@@ -51,6 +52,27 @@ func (c *Coordinator) List() ([]Description, error) {
 		}
 		t.mu.Unlock()
 	}
-	slices.SortFunc(list, func(a, b Description) int { return cmp.Compare(a.ID, b.ID) })
 	return list, nil
+}
+
+// sortAsKafka brings transactional ids into the order of Kafka's tables: by
+// partition, and within one by the slots of a Java hash map, which has 16 at
+// first and always a third more than entries. Those of one slot are sorted by
+// name; in Kafka they are in the order in which they came.
+func sortAsKafka(all []*Txn) {
+	count := make(map[int32]int)
+	for _, t := range all {
+		count[t.partition]++
+	}
+	slot := func(t *Txn) uint32 {
+		size := 16
+		for count[t.partition] > size/4*3 {
+			size *= 2
+		}
+		h := uint32(javaHash(t.id))
+		return (h ^ h>>16) & uint32(size-1)
+	}
+	slices.SortFunc(all, func(a, b *Txn) int {
+		return cmp.Or(cmp.Compare(a.partition, b.partition), cmp.Compare(slot(a), slot(b)), cmp.Compare(a.id, b.id))
+	})
 }

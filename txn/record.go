@@ -131,8 +131,17 @@ func stateBatch(id string, m *metadata, version int16) (record.Batch, error) {
 // PartitionFor is the partition of __transaction_state that keeps an id, of n:
 // the size of Java's hash of the id modulo n.
 func PartitionFor(id string, n int32) int32 {
+	h := javaHash(id)
+	if h == math.MinInt32 {
+		return 0
+	}
+	return max(h, -h) % n
+}
+
+// javaHash is Java's String.hashCode: over UTF-16 units, in 32 bits.
+func javaHash(s string) int32 {
 	h := int32(0)
-	for _, r := range id {
+	for _, r := range s {
 		if r >= 0x10000 {
 			r -= 0x10000
 			h = 31*h + (0xd800 + r>>10)
@@ -140,8 +149,5 @@ func PartitionFor(id string, n int32) int32 {
 		}
 		h = 31*h + r
 	}
-	if h == math.MinInt32 {
-		return 0
-	}
-	return max(h, -h) % n
+	return h
 }
