@@ -4,6 +4,7 @@ import (
 	"crypto/md5"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // OffsetMap remembers the newest offset of each key. Keys are known by their
@@ -93,12 +94,14 @@ func (m *OffsetMap) Put(key []byte, offset int64) {
 	m.putHash(hashKey(key), offset)
 }
 
-func (m *OffsetMap) putHash(hash [2]uint64, offset int64) {
-	s := &m.shards[hash[0]>>m.shift]
-	if s.put(hash, offset, m.most) {
+// putHash returns where the key stood before, -1 for nowhere.
+func (m *OffsetMap) putHash(hash [2]uint64, offset int64) (before int64) {
+	before = m.shards[hash[0]>>m.shift].put(hash, offset, m.most)
+	if before < 0 {
 		m.count++
 	}
 	m.latest = offset
+	return before
 }
 
 // Get is the newest offset of a key, -1 for an unknown one.
@@ -119,7 +122,7 @@ func (m *OffsetMap) getHash(hash [2]uint64) int64 {
 // on each other wait for the memory at the same time.
 type probe struct {
 	hash   [2]uint64
-	offset int64 // to be put, or found
+	offset int64 // to be put, then the one before it; or found
 }
 
 // touch brings the slots that the probes begin at into the caches. Inlined, its
@@ -140,19 +143,28 @@ func (m *OffsetMap) touch(probes []probe) (sum int64) {
 // room is how many keys can be put before the map might be full.
 func (m *OffsetMap) room() int { return m.limit - m.count }
 
-// putAll puts keys in order, of which there must be at most room.
+// together is how many probes are touched at once: their slots have to fit the
+// smallest cache beside what else is at work.
+const together = 128
+
+// putAll puts keys in order, of which there must be at most room. Each probe
+// then has the offset that its key had before, -1 for none.
 func (m *OffsetMap) putAll(probes []probe) {
-	m.touch(probes)
-	for i := range probes {
-		m.putHash(probes[i].hash, probes[i].offset)
+	for some := range slices.Chunk(probes, together) {
+		m.touch(some)
+		for i := range some {
+			some[i].offset = m.putHash(some[i].hash, some[i].offset)
+		}
 	}
 }
 
 // getAll looks keys up; an unknown one is at -1.
 func (m *OffsetMap) getAll(probes []probe) {
-	m.touch(probes)
-	for i := range probes {
-		probes[i].offset = m.getHash(probes[i].hash)
+	for some := range slices.Chunk(probes, together) {
+		m.touch(some)
+		for i := range some {
+			some[i].offset = m.getHash(some[i].hash)
+		}
 	}
 }
 
@@ -170,18 +182,17 @@ func (s *shard) find(hash [2]uint64) *slot {
 	}
 }
 
-func (s *shard) put(hash [2]uint64, offset int64, most int) (added bool) {
+func (s *shard) put(hash [2]uint64, offset int64, most int) (before int64) {
 	if 5*(s.used+1) > 4*len(s.slots) {
 		s.grow(most)
 	}
 	at := s.find(hash)
-	added = at.offset == 0
-	if added {
+	if before = at.offset - 1; before < 0 {
 		s.used++
 		at.hash = hash
 	}
 	at.offset = offset + 1
-	return added
+	return before
 }
 
 // grow makes room by half. At the size that the memory allows, a shard that got

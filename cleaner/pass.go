@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"runtime"
 	"time"
 
 	"minibroker/logstore"
@@ -28,6 +29,7 @@ type pass struct {
 	*candidate
 	now    int64 // ms; one moment for the whole pass
 	offset *OffsetMap
+	noted  verdicts
 	txns   *transactions
 	in     batchReader
 	filter record.Filter
@@ -48,6 +50,7 @@ func (c *Cleaner) newPass(ctx context.Context, thread int, s Settings, d *candid
 		candidate: d, now: time.Now().UnixMilli(),
 		offset: NewOffsetMap(min(s.DedupeBufferBytes/int64(s.Threads), math.MaxInt32), s.LoadFactor),
 	}
+	p.noted = newVerdicts(d.first, s.DedupeBufferBytes/int64(s.Threads))
 	p.in = batchReader{size: p.bufferSize(), read: p.advance}
 	p.stats.start = time.Now()
 	p.stats.progress = p.stats.start
@@ -61,9 +64,10 @@ func (p *pass) say(format string, args ...any) {
 	p.out.Info(fmt.Sprintf("Cleaner %d: ", p.thread) + fmt.Sprintf(format, args...))
 }
 
-// advance runs after each piece of input: it lets the pass end early, slows it
-// down, and tells now and then how far it is.
+// advance runs after each piece of input: it lets others run and the pass end
+// early, slows it down, and tells now and then how far it is.
 func (p *pass) advance(n int) error {
+	runtime.Gosched() // who serves a client must not wait until the runtime's patience ends, 10 ms
 	if p.ctx.Err() != nil || p.log.Closed() {
 		return errAborted
 	}
@@ -183,15 +187,22 @@ func (p *pass) fillFrom(s logstore.Segment, txns *transactions) (full bool, err 
 	}
 	defer p.in.close()
 	for {
-		b, at, err := p.in.next()
+		b, at, err := p.in.next(nil)
 		if errors.Is(err, io.EOF) {
 			return false, nil
 		}
 		if err != nil {
 			return false, err
 		}
+		if b.BaseOffset() <= p.offset.Latest() {
+			p.noted.forget(b.BaseOffset(), b.LastOffset())
+		}
 		discardable, err := txns.discardable(b)
-		if err == nil && !b.IsControl() && !discardable {
+		switch {
+		case err != nil:
+		case discardable:
+			p.noted.forget(b.BaseOffset(), b.LastOffset())
+		case !b.IsControl():
 			full, err = p.fillFromBatch(b)
 		}
 		if err != nil {
@@ -206,11 +217,23 @@ func (p *pass) fillFrom(s logstore.Segment, txns *transactions) (full bool, err 
 	}
 }
 
+// breath is how many records are looked at before others may run: a compressed
+// batch can hold very many.
+const breath = 1024
+
 // fillFromBatch puts the keys of one batch.
 func (p *pass) fillFromBatch(b record.Batch) (full bool, err error) {
 	p.probes = p.probes[:0]
+	last, ordered := b.BaseOffset()-1, true
 	_, err = p.filter.Select(b, p.config.MaxDecompressedBytes, func(r *record.Record) bool {
-		p.stats.indexedMessages++
+		if p.stats.indexedMessages++; p.stats.indexedMessages%breath == 0 {
+			runtime.Gosched()
+		}
+		ordered = ordered && r.Offset > last
+		last = r.Offset
+		if r.Key == nil || r.Value == nil {
+			p.noted.lookAt(r.Offset)
+		}
 		if r.Key != nil && r.Offset >= p.first {
 			p.probes = append(p.probes, probe{hash: hashKey(r.Key), offset: r.Offset})
 		}
@@ -219,12 +242,18 @@ func (p *pass) fillFromBatch(b record.Batch) (full bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if !ordered || last > b.LastOffset() {
+		p.noted.forget(b.BaseOffset(), b.LastOffset())
+	}
 	for probes := p.probes; len(probes) > 0; {
 		n := min(len(probes), p.offset.room())
 		if n <= 0 {
 			return true, nil // Kafka does not look whether the next key is known
 		}
 		p.offset.putAll(probes[:n])
+		for _, before := range probes[:n] {
+			p.noted.outdate(before.offset)
+		}
 		probes = probes[n:]
 	}
 	return false, nil
@@ -290,7 +319,7 @@ func (p *pass) copySegment(s logstore.Segment) error {
 	}
 	defer p.in.close()
 	for {
-		b, at, err := p.in.next()
+		b, at, err := p.in.next(p.headerTells)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -314,10 +343,15 @@ func (p *pass) keepAborted(t logstore.AbortedTxn) error { return p.target.Append
 
 // flush writes the pending batches to the new segment.
 func (p *pass) flush() error {
-	if err := p.pause(len(p.pending)); err != nil {
+	err := p.write(p.pending)
+	p.pending = p.pending[:0]
+	return err
+}
+
+// write writes whole batches to the new segment.
+func (p *pass) write(set []byte) error {
+	if err := p.pause(len(set)); err != nil {
 		return err
 	}
-	err := p.target.Append(p.pending)
-	p.pending = p.pending[:0]
-	return p.readError(err)
+	return p.readError(p.target.Append(set))
 }

@@ -47,14 +47,15 @@ func (r *batchReader) close() {
 
 // next returns a batch, valid until the next call, and its position; io.EOF
 // behind the last one. Faults of the bytes come as *logstore.CorruptError.
-func (r *batchReader) next() (record.Batch, int64, error) {
+//
+// Of a batch that is not in the buffer yet only the header is read and returned
+// when headerEnough says so; nil for never.
+func (r *batchReader) next(headerEnough func(record.Batch) bool) (record.Batch, int64, error) {
 	for {
 		b, rest, err := record.Next(r.buf[r.lo:r.hi])
 		if err == nil {
-			at := r.pos
 			r.lo = r.hi - len(rest)
-			r.pos += int64(len(b))
-			return b, at, nil
+			return b, r.passed(int64(len(b))), nil
 		}
 		if !errors.Is(err, record.ErrTruncated) {
 			return nil, r.pos, r.segment.Corrupt(r.pos, err)
@@ -63,10 +64,22 @@ func (r *batchReader) next() (record.Batch, int64, error) {
 		if left == 0 {
 			return nil, r.pos, io.EOF
 		}
+		b = record.Batch(r.buf[r.lo:r.hi])
+		if headerEnough != nil && len(b) >= record.HeaderSize && int64(b.Size()) <= left && headerEnough(b) {
+			r.lo, r.hi = 0, 0
+			return b[:record.HeaderSize], r.passed(int64(b.Size())), nil
+		}
 		if err := r.fill(left); err != nil {
 			return nil, r.pos, err
 		}
 	}
+}
+
+// passed moves on by n bytes and returns where it stood before.
+func (r *batchReader) passed(n int64) (at int64) {
+	at = r.pos
+	r.pos += n
+	return at
 }
 
 // fill reads more behind the bytes that begin a batch. left is what the segment
@@ -83,9 +96,12 @@ func (r *batchReader) fill(left int64) error {
 	if need > int64(len(into)) {
 		into = make([]byte, need)
 	}
-	copy(into, r.buf[r.lo:r.hi])
+	if r.lo > 0 || len(into) > len(r.buf) {
+		copy(into, r.buf[r.lo:r.hi])
+	}
 	r.buf, r.lo, r.hi = into, 0, have
-	n := int(min(int64(len(into)-have), left-int64(have)))
+	// A large batch is read to its end only: the start of the next would have to be moved.
+	n := int(min(max(int64(r.size), need)-int64(have), left-int64(have)))
 	got, err := r.file.ReadAt(into[have:have+n], r.pos+int64(have))
 	if got < n {
 		if err == nil || errors.Is(err, io.EOF) {

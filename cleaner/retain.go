@@ -10,9 +10,9 @@ import (
 
 // copyBatch adds to the pending output what stays of a batch: nothing, the
 // batch as it is, one with fewer records or a new delete horizon, or an empty
-// one.
+// one. Of a batch that headerTells about the header is enough.
 func (p *pass) copyBatch(b record.Batch, s logstore.Segment, at int64) error {
-	p.stats.bytesIn += int64(len(b))
+	p.stats.bytesIn += int64(b.Size())
 	p.stats.messagesIn += int64(b.Count())
 	discardable, err := p.txns.discardable(b)
 	if err != nil {
@@ -28,7 +28,7 @@ func (p *pass) copyBatch(b record.Batch, s logstore.Segment, at int64) error {
 	if err != nil {
 		return p.located(s, at, err)
 	}
-	before := len(p.pending)
+	before := p.target.Size() + int64(len(p.pending))
 	mark := !dated && (kept.Tombstone || discardable && b.IsControl())
 	switch {
 	case kept.Kept == 0 && !stays:
@@ -36,7 +36,9 @@ func (p *pass) copyBatch(b record.Batch, s logstore.Segment, at int64) error {
 	case kept.Kept == 0:
 		p.pending = record.AppendEmptied(p.pending, b)
 	case kept.Kept == kept.Total && !mark:
-		p.pending = append(p.pending, b...)
+		if err := p.copyWhole(b); err != nil {
+			return err
+		}
 	default:
 		if mark {
 			horizon = p.newHorizon()
@@ -45,9 +47,22 @@ func (p *pass) copyBatch(b record.Batch, s logstore.Segment, at int64) error {
 			return p.located(s, at, err)
 		}
 	}
-	p.stats.bytesOut += int64(len(p.pending) - before)
+	p.stats.bytesOut += p.target.Size() + int64(len(p.pending)) - before
 	p.stats.messagesOut += int64(kept.Kept)
 	return nil
+}
+
+// copyWhole adds a batch as it is. A large one does not take the way through
+// the pending output.
+func (p *pass) copyWhole(b record.Batch) error {
+	if len(b) < p.bufferSize() {
+		p.pending = append(p.pending, b...)
+		return nil
+	}
+	if err := p.flush(); err != nil {
+		return err
+	}
+	return p.write(b)
 }
 
 // located says where a fault of a batch's contents is; errors of files are
@@ -88,10 +103,45 @@ func (p *pass) mustStay(b record.Batch) bool {
 // of the batch as the pass found it, so that a tombstone always survives the
 // pass that sets its horizon.
 func (p *pass) selectRecords(b record.Batch, discard, dated bool, horizon int64) (record.Selection, error) {
-	if discard || b.IsControl() {
-		return p.filter.Select(b, p.config.MaxDecompressedBytes, func(*record.Record) bool { return !discard })
+	if discard {
+		return record.Selection{Total: int(b.Count())}, nil
+	}
+	if b.IsControl() {
+		return p.filter.Select(b, 0, func(*record.Record) bool { return true })
 	}
 	expired := dated && horizon <= p.now
+	switch p.verdict(b) {
+	case allLeave:
+		return record.Selection{Total: int(b.Count())}, nil
+	case allStay:
+		return record.Selection{Total: int(b.Count()), Kept: int(b.Count())}, nil
+	case lookUp:
+		return p.lookUpRecords(b, expired)
+	}
+	return p.filter.Select(b, p.config.MaxDecompressedBytes, func(r *record.Record) bool {
+		newest := r.Offset
+		if p.noted.leaves(r.Offset) {
+			newest++
+		}
+		return p.retains(r, newest, expired)
+	})
+}
+
+// verdict is what the first part of the pass has found out about a data batch.
+// A batch that the map speaks for in part only has none.
+func (p *pass) verdict(b record.Batch) verdict {
+	if b.LastOffset() > p.offset.Latest() {
+		return lookUp
+	}
+	return p.noted.of(b)
+}
+
+// headerTells reports whether copyBatch does not look behind a batch's header.
+func (p *pass) headerTells(b record.Batch) bool { return !b.IsControl() && p.verdict(b) == allLeave }
+
+// lookUpRecords is selectRecords for a data batch without a verdict: it looks
+// each record's key up.
+func (p *pass) lookUpRecords(b record.Batch, expired bool) (record.Selection, error) {
 	if b.Codec() != record.None { // to decompress twice costs more than it brings
 		return p.filter.Select(b, p.config.MaxDecompressedBytes, func(r *record.Record) bool {
 			newest := int64(-1)
