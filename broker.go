@@ -21,6 +21,7 @@ import (
 	"minibroker/metadata"
 	"minibroker/partition"
 	"minibroker/protocol"
+	"minibroker/quota"
 	"minibroker/server"
 	"minibroker/txn"
 )
@@ -44,6 +45,7 @@ type Broker struct {
 	groups       *group.Coordinator
 	transactions *txn.Coordinator
 	cleaner      *cleaner.Cleaner // nil when it is switched off
+	quotas       *quota.Quotas
 	server       *server.Server
 
 	cancel  context.CancelFunc // ends the background work
@@ -156,18 +158,20 @@ func (b *Broker) metadataOptions() metadata.Options {
 
 // serve starts the listeners and the background work.
 func (b *Broker) serve() error {
+	b.quotas = b.newQuotas()
 	api, versions, err := b.newAPI()
 	if err != nil {
 		return err
 	}
 	b.server = server.New(server.Options{
 		Logger: b.log, Handler: api, Versions: versions,
-		MaxRequestBytes:     b.config.Int("socket.request.max.bytes"),
-		MaxConnections:      b.config.Int("max.connections"),
-		MaxConnectionsPerIP: b.config.Int("max.connections.per.ip"),
-		IdleTimeout:         b.millis("connections.max.idle.ms"),
-		SendBufferBytes:     b.config.Int("socket.send.buffer.bytes"),
-		ReceiveBufferBytes:  b.config.Int("socket.receive.buffer.bytes"),
+		MaxRequestBytes:    b.config.Int("socket.request.max.bytes"),
+		Limits:             b.connectionLimits(b.layers(), b.meta.Image()),
+		RateWindow:         quota.Window{Samples: b.config.Int("quota.window.num"), Size: time.Duration(b.config.Long("quota.window.size.seconds")) * time.Second},
+		ProtectedListener:  b.protectedListener(),
+		IdleTimeout:        b.millis("connections.max.idle.ms"),
+		SendBufferBytes:    b.config.Int("socket.send.buffer.bytes"),
+		ReceiveBufferBytes: b.config.Int("socket.receive.buffer.bytes"),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	b.cancel = cancel
@@ -214,7 +218,7 @@ func (b *Broker) newAPI() (*handlers.API, *protocol.Versions, error) {
 	}
 	return handlers.New(handlers.Options{
 		Metadata: b.meta, Partitions: b.partitions, Groups: b.groups, Store: b.store, Config: b.config, Layers: b.layers,
-		Transactions: b.transactions, Markers: b.markers(),
+		Transactions: b.transactions, Markers: b.markers(), Quotas: b.quotas,
 		Versions: versions, Logger: b.log, Loggers: b.loggers, AdvertisedFor: b.advertised,
 	}), versions, nil
 }

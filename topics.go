@@ -166,13 +166,14 @@ func (b *Broker) onChange(old, image *metadata.Image) error {
 		}
 	}
 	errs = append(errs, b.addPartitions(added))
-	b.followSettings(old, image)
+	b.followLimits(old, image, b.followSettings(old, image))
 	b.wakeCleaner()
 	return errors.Join(errs...)
 }
 
-// followSettings gives changed settings to the logs they concern: a topic's to its own logs, a broker's to all.
-func (b *Broker) followSettings(old, image *metadata.Image) {
+// followSettings gives changed settings to the logs they concern: a topic's to its own logs, a broker's to all. It reports
+// whether settings of brokers changed.
+func (b *Broker) followSettings(old, image *metadata.Image) bool {
 	layers := layersOf(b.config, image)
 	for _, r := range image.ConfigChanges(old) {
 		switch r.Kind {
@@ -184,9 +185,10 @@ func (b *Broker) followSettings(old, image *metadata.Image) {
 			for _, topic := range image.Topics() {
 				b.configureLogs(layers, image, topic)
 			}
-			return
+			return true
 		}
 	}
+	return false
 }
 
 func (b *Broker) configureLogs(layers config.Layers, image *metadata.Image, topic *metadata.Topic) {

@@ -1,5 +1,10 @@
 package config
 
+import (
+	"strconv"
+	"strings"
+)
+
 // Layers are the settings that apply now: what the broker started with, under the dynamic settings of all brokers, under
 // those of this broker. Nil maps are empty. A dynamic value that is not valid does not count, as in Kafka.
 type Layers struct {
@@ -56,6 +61,18 @@ func (l Layers) String(name string) string { s, _ := l.value(name).(string); ret
 
 // List is the value of a LIST setting; nil for null.
 func (l Layers) List(name string) []string { return asList(l.value(name)) }
+
+// ListenerInt is a number that is set for one listener alone, as listener.name.internal.max.connections; false when it is not.
+func (l Layers) ListenerInt(listener, name string) (int, bool) {
+	prefixed := "listener.name." + strings.ToLower(listener) + "." + name
+	for _, set := range [...]map[string]string{l.Node, l.ClusterDefault, l.Static.static} {
+		if v, ok := set[prefixed]; ok {
+			n, err := strconv.Atoi(trim(v))
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
 
 // millis is a time that may be set under several names: the strongest that is not null, in milliseconds, and its name.
 func millis(name string, valueOf func(string) value) (decider string, ms int64) {

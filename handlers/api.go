@@ -17,6 +17,7 @@ import (
 	"minibroker/metadata"
 	"minibroker/partition"
 	"minibroker/protocol"
+	"minibroker/quota"
 	"minibroker/telemetry"
 	"minibroker/txn"
 )
@@ -28,7 +29,7 @@ type Endpoint struct {
 }
 
 // Options is what an API works with. All fields but
-// Logger and Loggers are needed.
+// Logger, Loggers and Quotas are needed.
 type Options struct {
 	Metadata   *metadata.Store
 	Partitions *partition.Manager
@@ -46,6 +47,8 @@ type Options struct {
 	Logger   *slog.Logger // nil = discard
 	// Loggers lets clients see and set log levels; nil = there are no loggers.
 	Loggers Loggers
+	// Quotas holds clients to their limits; nil = there are none.
+	Quotas *quota.Quotas
 	// AdvertisedFor returns the advertised address of the listener by which a
 	// request came; false when that listener has none.
 	AdvertisedFor func(listener string) (Endpoint, bool)
@@ -78,6 +81,7 @@ type API struct {
 	advertised func(listener string) (Endpoint, bool)
 	data       *dataPath
 	telemetry  *telemetry.Registry
+	quotas     *quota.Quotas
 
 	routes [lastKey + 1]route // by API key; nil = not served
 
@@ -100,6 +104,9 @@ func New(o Options) *API {
 		log = slog.New(slog.DiscardHandler)
 	}
 	log = log.With("logger", ownLogger)
+	if o.Quotas == nil {
+		o.Quotas = quota.New(quota.Options{})
+	}
 	a := &API{
 		meta:       o.Metadata,
 		partitions: o.Partitions,
@@ -115,6 +122,7 @@ func New(o Options) *API {
 		advertised: o.AdvertisedFor,
 		data:       newDataPath(o.Config),
 		telemetry:  telemetry.NewRegistry(),
+		quotas:     o.Quotas,
 	}
 	a.routes = a.table()
 	return a
@@ -219,6 +227,9 @@ func bodyOf[Q kmsg.Request](req *protocol.Request) (Q, error) {
 func (a *API) Handle(ctx context.Context, req *protocol.Request) (protocol.Response, error) {
 	if req.Key < 0 || int(req.Key) >= len(a.routes) || a.routes[req.Key] == nil {
 		return protocol.Response{}, fmt.Errorf("request %s v%d: this broker does not serve it", protocol.KeyName(req.Key), req.Version)
+	}
+	if a.quotas.Active() {
+		return a.handleLimited(ctx, req)
 	}
 	return a.routes[req.Key](ctx, req)
 }

@@ -16,7 +16,7 @@ import (
 // as Kafka does. Topics are grown one after another; a mistake in one does not
 // hold up the next.
 
-func (a *API) createPartitions(_ context.Context, _ *protocol.Request, body *kmsg.CreatePartitionsRequest) (kmsg.Response, error) {
+func (a *API) createPartitions(_ context.Context, req *protocol.Request, body *kmsg.CreatePartitionsRequest) (kmsg.Response, error) {
 	answer := kmsg.NewPtrCreatePartitionsResponse()
 	answer.Version = body.Version
 	image := a.meta.Image()
@@ -24,6 +24,7 @@ func (a *API) createPartitions(_ context.Context, _ *protocol.Request, body *kms
 	for i := range body.Topics {
 		count[body.Topics[i].Topic]++
 	}
+	mutations := a.mutationsOf(req, 3)
 	refused := checkAddition(image, body, count)
 	for i := range body.Topics {
 		t := &body.Topics[i]
@@ -36,13 +37,14 @@ func (a *API) createPartitions(_ context.Context, _ *protocol.Request, body *kms
 			err = &apiError{codeInvalidRequest, "Duplicate topic name."}
 			count[t.Topic] = 0
 		default:
-			err = a.growTopic(image, t, body.ValidateOnly)
+			err = a.growTopic(image, t, body.ValidateOnly, mutations)
 		}
 		result := kmsg.NewCreatePartitionsResponseTopic()
 		result.Topic = t.Topic
 		result.ErrorCode, result.ErrorMessage = errorCode(err), errorMessage(err)
 		answer.Topics = append(answer.Topics, result)
 	}
+	answer.ThrottleMillis = mutations.throttle()
 	return answer, nil
 }
 
@@ -67,7 +69,7 @@ func checkAddition(image *metadata.Image, body *kmsg.CreatePartitionsRequest, co
 
 // growTopic checks the wish for one topic and fulfils it unless nothing but the
 // check was asked for.
-func (a *API) growTopic(image *metadata.Image, t *kmsg.CreatePartitionsRequestTopic, validateOnly bool) error {
+func (a *API) growTopic(image *metadata.Image, t *kmsg.CreatePartitionsRequestTopic, validateOnly bool, mutations *mutationQuota) error {
 	topic, ok := image.Topic(t.Topic)
 	if !ok {
 		return &apiError{code: codeUnknownTopicOrPartition}
@@ -87,6 +89,9 @@ func (a *API) growTopic(image *metadata.Image, t *kmsg.CreatePartitionsRequestTo
 	if added := int(t.Count) - have; t.Assignment != nil && len(t.Assignment) != added {
 		return &apiError{codeInvalidReplicaAssignment,
 			fmt.Sprintf("Attempted to add %d additional partition(s), but only %d assignment(s) were specified.", added, len(t.Assignment))}
+	}
+	if err := mutations.take(int(t.Count) - have); err != nil {
+		return err
 	}
 	for i := range t.Assignment {
 		if err := a.checkReplicas(t.Assignment[i].Replicas, factor); err != nil {

@@ -30,14 +30,16 @@ const maxPartitionsPerRequest = 10_000
 // for the same reason: it is written at once.
 const maxRecordsPerRequest = 10_000
 
-func (a *API) createTopics(_ context.Context, _ *protocol.Request, body *kmsg.CreateTopicsRequest) (kmsg.Response, error) {
+func (a *API) createTopics(_ context.Context, req *protocol.Request, body *kmsg.CreateTopicsRequest) (kmsg.Response, error) {
 	answer := kmsg.NewPtrCreateTopicsResponse()
 	answer.Version = body.Version
+	mutations := a.mutationsOf(req, 6)
 	topics, duplicates := distinctTopics(body.Topics)
 	err := a.checkCreateTopics(body.TimeoutMillis, topics)
 	if err == nil {
-		answer.Topics, err = a.createAll(topics, body.ValidateOnly)
+		answer.Topics, err = a.createAll(topics, body.ValidateOnly, mutations)
 	}
+	answer.ThrottleMillis = mutations.throttle()
 	if err != nil {
 		answer.Topics = nil
 		for i := range body.Topics {
@@ -71,7 +73,7 @@ func distinctTopics(all []kmsg.CreateTopicsRequestTopic) (once []*kmsg.CreateTop
 
 // createAll plans every topic, creates those that passed unless nothing but a
 // check was asked for, and answers for each. An error refuses the request.
-func (a *API) createAll(topics []*kmsg.CreateTopicsRequestTopic, validateOnly bool) ([]kmsg.CreateTopicsResponseTopic, error) {
+func (a *API) createAll(topics []*kmsg.CreateTopicsRequestTopic, validateOnly bool, mutations *mutationQuota) ([]kmsg.CreateTopicsResponseTopic, error) {
 	image := a.meta.Image()
 	answers := make([]kmsg.CreateTopicsResponseTopic, len(topics))
 	var plans []metadata.NewTopic
@@ -79,6 +81,9 @@ func (a *API) createAll(topics []*kmsg.CreateTopicsRequestTopic, validateOnly bo
 	records := 0
 	for i, t := range topics {
 		plan, err := a.planTopic(image, t)
+		if err == nil {
+			err = mutations.take(max(plan.Partitions, len(plan.Assignments)))
+		}
 		if err != nil {
 			answers[i] = refuseTopic(t.Topic, err)
 			continue

@@ -17,7 +17,7 @@ import (
 // answer is sent when the topic is gone for every later request; its files go
 // later. delete.topic.enable is honoured.
 
-func (a *API) deleteTopics(_ context.Context, _ *protocol.Request, body *kmsg.DeleteTopicsRequest) (kmsg.Response, error) {
+func (a *API) deleteTopics(_ context.Context, req *protocol.Request, body *kmsg.DeleteTopicsRequest) (kmsg.Response, error) {
 	answer := kmsg.NewPtrDeleteTopicsResponse()
 	answer.Version = body.Version
 	d := deletion{image: a.meta.Image(), version: body.Version}
@@ -28,6 +28,9 @@ func (a *API) deleteTopics(_ context.Context, _ *protocol.Request, body *kmsg.De
 		return answer, nil
 	}
 	d.resolve()
+	mutations := a.mutationsOf(req, 5)
+	d.limit(mutations)
+	answer.ThrottleMillis = mutations.throttle()
 	for i, err := range a.deleteResolved(d.ids) {
 		d.answer(&d.names[i], d.ids[i], changeError(err))
 	}
@@ -156,6 +159,23 @@ func (d *deletion) resolve() {
 		if t, ok := d.image.Topic(name); ok && named[t.ID] == name {
 			d.names, d.ids = append(d.names, name), append(d.ids, t.ID)
 		}
+	}
+}
+
+// limit answers those that the client may not delete yet.
+func (d *deletion) limit(mutations *mutationQuota) {
+	names, ids := d.names, d.ids
+	d.names, d.ids = nil, nil
+	for i, id := range ids {
+		t, ok := d.image.TopicByID(id)
+		if !ok {
+			continue // it was resolved in the same image
+		}
+		if err := mutations.take(len(t.Partitions)); err != nil {
+			d.answer(&names[i], id, err)
+			continue
+		}
+		d.names, d.ids = append(d.names, names[i]), append(d.ids, id)
 	}
 }
 

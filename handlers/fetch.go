@@ -11,8 +11,8 @@ package handlers
 //
 // Not needed on a single node: racks (the preferred replica is always -1) and
 // fetches in a replica's name, which are answered as Kafka answers a replica
-// that is none of the partition's. Throttle time is always 0; the cluster id is
-// ignored, as by Kafka's brokers.
+// that is none of the partition's. The cluster id is ignored, as by Kafka's
+// brokers.
 
 import (
 	"container/list"
@@ -25,6 +25,7 @@ import (
 	"minibroker/metadata"
 	"minibroker/partition"
 	"minibroker/protocol"
+	"minibroker/quota"
 )
 
 // fetchKind is how a request stands to fetch sessions.
@@ -63,6 +64,11 @@ type fetchEntry struct {
 }
 
 func (a *API) fetch(ctx context.Context, req *protocol.Request) (protocol.Response, error) {
+	return a.answerFetch(ctx, req, nil)
+}
+
+// answerFetch answers a Fetch request. The meter is nil when no quotas are set.
+func (a *API) answerFetch(ctx context.Context, req *protocol.Request, meter *quota.Meter) (protocol.Response, error) {
 	body := req.Body.(*kmsg.FetchRequest)
 	c := a.fetchCall()
 	if code := c.open(a.data.sessions, body); code != codeNone {
@@ -76,6 +82,10 @@ func (a *API) fetch(ctx context.Context, req *protocol.Request) (protocol.Respon
 			return c.failed(body, codeUnknownServerError), nil
 		}
 		maxBytes := min(body.MaxBytes, a.data.fetchMaxBytes)
+		if meter != nil {
+			meter.Pause()
+			maxBytes = a.fitQuota(req, body, maxBytes)
+		}
 		c.results = a.partitions.Fetch(ctx, c.reads, partition.FetchSpec{
 			MinBytes:  int(min(body.MinBytes, maxBytes)),
 			MaxBytes:  int(maxBytes),
@@ -83,7 +93,15 @@ func (a *API) fetch(ctx context.Context, req *protocol.Request) (protocol.Respon
 			Isolation: isolation,
 			Follower:  fromFollower(body),
 		}, c.results)
+		if meter != nil {
+			meter.Run()
+		}
 		a.judge(c)
+	}
+	if meter != nil && !fromFollower(body) {
+		if wait := a.throttleFetch(c, req, body, meter); wait > 0 {
+			return c.throttled(body, wait), nil
+		}
 	}
 	sessionID, code := c.settle(a.data.sessions, body)
 	if code != codeNone {

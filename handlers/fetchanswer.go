@@ -25,7 +25,7 @@ const (
 // fetchAnswer encodes a Fetch answer in pieces: bytes that are made here, and
 // between them the records, which stay where they are, in ranges of files.
 //
-//	throttle i32                     0
+//	throttle i32                     milliseconds
 //	error i16, session i32           from 7
 //	topics: count
 //	  name string | id 16 bytes      up to 12 | from 13
@@ -42,10 +42,11 @@ const (
 // From version 12 on counts and lengths are one more than they say, as
 // unsigned varints, and 0 is null.
 type fetchAnswer struct {
-	version int16
-	buf     []byte
-	mark    int // start in buf of the part that is being made
-	parts   []protocol.Part
+	version  int16
+	throttle int32 // milliseconds
+	buf      []byte
+	mark     int // start in buf of the part that is being made
+	parts    []protocol.Part
 
 	node     int32
 	endpoint *Endpoint // of node; nil when no leader is named
@@ -60,7 +61,7 @@ func (w *fetchAnswer) begin(version int16, code int16, sessionID int32) {
 		w.buf = make([]byte, 0, 2*fetchHeaderBytes)
 	}
 	w.buf, w.parts = w.buf[:0], w.parts[:0]
-	w.i32(0)
+	w.i32(w.throttle)
 	if version >= sessionInFetch {
 		w.i16(code)
 		w.i32(sessionID)
@@ -80,7 +81,7 @@ func (w *fetchAnswer) end() []protocol.Part {
 
 func (w *fetchAnswer) reset() {
 	clear(w.parts)
-	w.parts, w.buf, w.endpoint = w.parts[:0], w.buf[:0], nil
+	w.parts, w.buf, w.endpoint, w.throttle = w.parts[:0], w.buf[:0], nil, 0
 }
 
 // encode writes the picked entries, grouped by topic. A topic whose entries do

@@ -56,16 +56,19 @@ type sessionPartition struct {
 	logStartOffset int64
 }
 
-// news reports whether an incremental answer has to carry the partition, and
-// notes what it says then.
+// isNews reports whether an incremental answer has to carry the partition.
+func (p *sessionPartition) isNews(code int16, diverging bool, size, highWatermark, logStartOffset int64) bool {
+	return code != codeNone || diverging || size > 0 || p.highWatermark != highWatermark || p.logStartOffset != logStartOffset
+}
+
+// news is isNews, and notes what the answer says then.
 func (p *sessionPartition) news(code int16, diverging bool, size, highWatermark, logStartOffset int64) bool {
-	news := size > 0 || p.highWatermark != highWatermark || p.logStartOffset != logStartOffset
+	news := p.isNews(code, diverging, size, highWatermark, logStartOffset)
 	p.highWatermark, p.logStartOffset = highWatermark, logStartOffset
 	if code != codeNone || diverging {
 		// An impossible value, so that the partition comes again when the
 		// error has gone.
 		p.highWatermark = -1
-		return true
 	}
 	return news
 }

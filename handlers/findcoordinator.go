@@ -92,7 +92,7 @@ func (a *API) coordinator(listener string, version int16, kind int8, key string)
 		return Endpoint{}, usualError(codeInvalidRequest)
 	}
 	if _, ok := a.meta.Image().Topic(topic); !ok {
-		if err := a.autoCreate(topic); err != nil && !a.hasTopic(topic) {
+		if err := a.autoCreate(&mutationQuota{}, topic); err != nil && !a.hasTopic(topic) {
 			a.log.Error("a coordinator has no topic to keep its state in", "topic", topic, "error", err)
 			return Endpoint{}, &apiError{code: codeCoordinatorNotAvailable}
 		}

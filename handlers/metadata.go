@@ -39,7 +39,7 @@ func (a *API) metadata(_ context.Context, req *protocol.Request, body *kmsg.Meta
 	if all {
 		answer.Topics = view.topics(image.Topics())
 	} else {
-		answer.Topics = a.wantedTopics(image, view, body)
+		answer.Topics = a.wantedTopics(req, image, view, body)
 	}
 	if body.Version >= 8 && body.IncludeTopicAuthorizedOperations {
 		for i := range answer.Topics {
@@ -114,7 +114,7 @@ func refuseMetadata(body *kmsg.MetadataRequest, code int16) *kmsg.MetadataRespon
 
 // wantedTopics answers the topics of a request, each once. When the request
 // has ids, Kafka looks at nothing but these.
-func (a *API) wantedTopics(image *metadata.Image, view partitionView, body *kmsg.MetadataRequest) []kmsg.MetadataResponseTopic {
+func (a *API) wantedTopics(req *protocol.Request, image *metadata.Image, view partitionView, body *kmsg.MetadataRequest) []kmsg.MetadataResponseTopic {
 	if anyTopicID(body.Topics) {
 		return topicsByID(image, view, body.Topics)
 	}
@@ -134,7 +134,7 @@ func (a *API) wantedTopics(image *metadata.Image, view partitionView, body *kmsg
 		}
 	}
 	create := body.Version < 4 || body.AllowAutoTopicCreation
-	return append(answers, a.missingTopics(missing, create)...)
+	return append(answers, a.missingTopics(req, missing, create)...)
 }
 
 func topicsByID(image *metadata.Image, view partitionView, wanted []kmsg.MetadataRequestTopic) []kmsg.MetadataResponseTopic {
@@ -160,7 +160,7 @@ func topicsByID(image *metadata.Image, view partitionView, wanted []kmsg.Metadat
 // missingTopics answers names that no topic has, after creating those that may
 // be created. A creation that is not possible is not the client's error, as in
 // Kafka, where the answer is on its way by then.
-func (a *API) missingTopics(names []string, create bool) []kmsg.MetadataResponseTopic {
+func (a *API) missingTopics(req *protocol.Request, names []string, create bool) []kmsg.MetadataResponseTopic {
 	answers := make([]kmsg.MetadataResponseTopic, 0, len(names))
 	var creatable []string
 	for _, name := range names {
@@ -176,7 +176,7 @@ func (a *API) missingTopics(names []string, create bool) []kmsg.MetadataResponse
 		answers = append(answers, t)
 	}
 	if create && len(creatable) > 0 && a.layers().Bool("auto.create.topics.enable") {
-		if err := a.autoCreate(creatable...); err != nil {
+		if err := a.autoCreate(a.mutationsOf(req, 0), creatable...); err != nil {
 			// A client asks for the same name again and again: not a line in the log each time.
 			a.log.Debug("topics were not created automatically", "error", err)
 		}
@@ -288,7 +288,7 @@ func (v partitionView) online(replicas []int32) []int32 {
 // autoCreate creates topics that nobody asked for by CreateTopics: internal ones
 // with their own settings, all others with num.partitions and the defaults. The
 // limits of a CreateTopics request hold here too.
-func (a *API) autoCreate(names ...string) error {
+func (a *API) autoCreate(mutations *mutationQuota, names ...string) error {
 	topics := make([]*kmsg.CreateTopicsRequestTopic, len(names))
 	for i, name := range names {
 		topics[i] = a.implicitTopic(name)
@@ -301,6 +301,9 @@ func (a *API) autoCreate(names ...string) error {
 	var errs []error
 	for _, t := range topics {
 		plan, err := a.planTopic(image, t)
+		if err == nil {
+			err = mutations.take(max(plan.Partitions, len(plan.Assignments)))
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("create topic %s: %w", t.Topic, err))
 			continue

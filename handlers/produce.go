@@ -6,7 +6,7 @@ package handlers
 // Honoured: acks 0, 1 and -1 (with one replica the last two are the same),
 // topics by id from version 13, error records and messages from version 8, the
 // current leader and its address from version 10. The timeout is not: with one
-// replica there is nothing to wait for. Throttle time is always 0.
+// replica there is nothing to wait for.
 //
 // The first batch of a transaction on a partition is verified with the
 // transaction coordinator, or from version 12 on makes the partition part of the
@@ -107,6 +107,7 @@ func (a *API) produceCall() *produceCall {
 		}
 		c.topics.reset()
 		c.partitions.reset()
+		c.resp.ThrottleMillis = 0
 		clear(c.images)
 		clear(c.entries)
 		clear(c.respTopics)

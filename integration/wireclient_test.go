@@ -19,12 +19,15 @@ type Conn struct {
 	corr int32
 }
 
-func dial(addr string) (*Conn, error) {
+func dial(addr string) (*Conn, error) { return dialAs(addr, "golden") }
+
+// dialAs connects with a client id.
+func dialAs(addr, clientID string) (*Conn, error) {
 	c, err := net.DialTimeout("tcp", addr, patience)
 	if err != nil {
 		return nil, err
 	}
-	return &Conn{c: c, f: kmsg.NewRequestFormatter(kmsg.FormatterClientID("golden"))}, nil
+	return &Conn{c: c, f: kmsg.NewRequestFormatter(kmsg.FormatterClientID(clientID))}, nil
 }
 
 // Close ends the connection.

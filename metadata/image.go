@@ -180,6 +180,15 @@ func (i *Image) ConfigChanges(old *Image) []Resource {
 	return changes
 }
 
+// SameQuotas reports whether no client quota has changed since old; false may
+// be a false alarm.
+func (i *Image) SameQuotas(old *Image) bool {
+	for range i.quotas.differing(old.quotas) {
+		return false
+	}
+	return i.quotas.len() == old.quotas.len()
+}
+
 // level is the cluster's metadata.version.
 func (i *Image) level() int16 { return i.Features[featureMetadataVersion] }
 

@@ -23,6 +23,8 @@ type Request struct {
 	ClientID *string
 	// Body has its version set.
 	Body kmsg.Request
+	// Bytes is the length of the frame without its size.
+	Bytes int
 	// Listener is the name of the listener that accepted the connection.
 	Listener string
 	// RemoteAddr and LocalAddr are host:port of the two ends.
@@ -70,6 +72,7 @@ func (v *Versions) Parse(frame []byte, req *Request) error {
 		return &FrameError{Addr: req.RemoteAddr, Reason: err.Error()}
 	}
 	req.take(h)
+	req.Bytes = len(frame)
 	api := v.find(h.Key)
 	switch {
 	case api == nil:

@@ -1,6 +1,10 @@
 package protocol
 
-import "github.com/twmb/franz-go/pkg/kmsg"
+import (
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
 
 // Response is what a handler answers: one of Body, Parts or None.
 type Response struct {
@@ -11,6 +15,9 @@ type Response struct {
 	Parts []Part
 	// None sends nothing and keeps the connection, as acks=0 asks for.
 	None bool
+	// Throttle is for how long the connection is not read from afterwards, which
+	// is how a client is held to its quota; the answer itself is sent at once.
+	Throttle time.Duration
 	// Done, when set, is called once when the answer has been written or given
 	// up, after all sources were released: the place to give back buffers.
 	Done func()

@@ -72,26 +72,52 @@ func (s *Server) pause(d time.Duration) {
 // admit starts the connection's goroutine, or closes what the limits refuse.
 // At the total limit it waits, and with it the listener.
 func (s *Server) admit(listener string, nc net.Conn) {
-	if err := s.quotas.acquire(s.base, nc.RemoteAddr()); err != nil {
-		if !s.closing.Load() {
-			s.log.Warn("connection refused", "listener", listener, "remote", nc.RemoteAddr().String(), "err", err)
-		}
-		nc.Close()
+	if err := s.quotas.acquire(s.base, listener, nc.RemoteAddr()); err != nil {
+		s.refuse(listener, nc, err)
 		return
 	}
 	s.tune(nc)
 	c := newConn(s, listener, nc)
 	if !s.addConn(c) {
-		s.quotas.release(nc.RemoteAddr())
+		s.quotas.release(listener, nc.RemoteAddr())
 		c.cancel()
 		nc.Close()
 		return
 	}
 	go func() {
 		defer s.removeConn(c)
-		defer s.quotas.release(nc.RemoteAddr())
+		defer s.quotas.release(listener, nc.RemoteAddr())
 		c.serve()
 	}()
+}
+
+// refuse closes a connection: one that came too soon after others only when
+// it might have been answered, so that its client does not try again at once.
+func (s *Server) refuse(listener string, nc net.Conn, err error) {
+	var throttled *throttledError
+	switch {
+	case errors.As(err, &throttled):
+		s.log.Debug("connection delayed and closed", "listener", listener, "err", err)
+		s.closeAt(nc, throttled.until)
+		return
+	case !s.closing.Load():
+		s.log.Warn("connection refused", "listener", listener, "remote", nc.RemoteAddr().String(), "err", err)
+	}
+	nc.Close()
+}
+
+// closeAt closes a connection at a time, or at the end of the server.
+func (s *Server) closeAt(nc net.Conn, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing.Load() {
+		nc.Close()
+		return
+	}
+	s.tasks.Go(func() {
+		defer nc.Close()
+		s.pause(time.Until(at))
+	})
 }
 
 // tune sets the socket up. A socket that refuses an option works without it.

@@ -41,6 +41,8 @@ type conn struct {
 	// answerBytes is the length of the last answer: the next is likely to be
 	// about as long.
 	answerBytes int
+	// throttled is until when the client is not read from; zero when it is.
+	throttled time.Time
 }
 
 func newConn(s *Server, listener string, nc net.Conn) *conn {
@@ -82,6 +84,9 @@ func (c *conn) serve() {
 			c.end(err)
 			return
 		}
+		if !c.throttled.IsZero() {
+			c.pause()
+		}
 	}
 }
 
@@ -115,7 +120,22 @@ func (c *conn) exchange() (err error) {
 	if err != nil {
 		return err
 	}
+	if resp.Throttle > 0 {
+		c.throttled = time.Now().Add(resp.Throttle)
+	}
 	return c.send(&resp)
+}
+
+// pause leaves a throttled client alone: nothing is read from it, and its going
+// away is not noticed. The end of the server is.
+func (c *conn) pause() {
+	timer := time.NewTimer(time.Until(c.throttled))
+	c.throttled = time.Time{}
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.ctx.Done():
+	}
 }
 
 // handle calls the handler, and watches the client meanwhile.

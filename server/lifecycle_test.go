@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"minibroker/protocol"
+	"minibroker/quota"
 )
 
 func TestShutdownLetsRequestsFinish(t *testing.T) {
@@ -86,7 +87,7 @@ func TestServeAfterClose(t *testing.T) {
 }
 
 func TestManyConnectionsComeAndGo(t *testing.T) {
-	f := start(t, Options{Handler: listing(nil), MaxConnectionsPerIP: 1000})
+	f := start(t, Options{Handler: listing(nil), Limits: Limits{MaxConnectionsPerIP: 1000}})
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -99,13 +100,13 @@ func TestManyConnectionsComeAndGo(t *testing.T) {
 	}
 	wg.Wait()
 	f.Close()
-	if len(f.conns) != 0 || len(f.quotas.open) != 0 {
-		t.Errorf("%d connections and %d addresses are still counted", len(f.conns), len(f.quotas.open))
+	if len(f.conns) != 0 || len(f.quotas.openOf) != 0 {
+		t.Errorf("%d connections and %d addresses are still counted", len(f.conns), len(f.quotas.openOf))
 	}
 }
 
 func TestConnectionsPerIP(t *testing.T) {
-	f := start(t, Options{Handler: listing(nil), MaxConnectionsPerIP: 5, PerIPOverrides: map[string]int{"127.0.0.1": 2}})
+	f := start(t, Options{Handler: listing(nil), Limits: Limits{MaxConnectionsPerIP: 5, PerIPOverrides: map[string]int{"127.0.0.1": 2}}})
 	one, two := f.dial(t), f.dial(t)
 	one.works()
 	two.works()
@@ -118,15 +119,15 @@ func TestConnectionsPerIP(t *testing.T) {
 }
 
 func TestKafkasLargestLimitIsNone(t *testing.T) {
-	f := start(t, Options{Handler: listing(nil), MaxConnections: math.MaxInt32, MaxConnectionsPerIP: math.MaxInt32})
+	f := start(t, Options{Handler: listing(nil), Limits: Limits{MaxConnections: math.MaxInt32, MaxConnectionsPerIP: math.MaxInt32}})
 	f.dial(t).works()
-	if f.quotas.slots != nil || f.quotas.open != nil {
-		t.Error("connections are counted against no limit")
+	if excess := f.quotas.set(Limits{MaxConnections: math.MaxInt32, CreationRate: math.MaxInt32}); excess != 0 {
+		t.Errorf("%d connections are too many for no limit", excess)
 	}
 }
 
 func TestMaxConnectionsWaits(t *testing.T) {
-	f := start(t, Options{Handler: listing(nil), MaxConnections: 1})
+	f := start(t, Options{Handler: listing(nil), Limits: Limits{MaxConnections: 1}})
 	one := f.dial(t)
 	one.works()
 	two := f.dial(t)
@@ -139,7 +140,7 @@ func TestMaxConnectionsWaits(t *testing.T) {
 }
 
 func TestCloseWhileWaitingForSlot(t *testing.T) {
-	f := start(t, Options{Handler: listing(nil), MaxConnections: 1})
+	f := start(t, Options{Handler: listing(nil), Limits: Limits{MaxConnections: 1}})
 	one := f.dial(t)
 	one.works()
 	two := f.dial(t)
@@ -242,4 +243,58 @@ func TestAcceptErrors(t *testing.T) {
 		}
 		s.Close()
 	})
+}
+
+// TestLimitsChangeWhileRunning: a higher limit lets in who waits, a lower one closes those that are too many.
+func TestLimitsChangeWhileRunning(t *testing.T) {
+	f := start(t, Options{Handler: listing(nil), Limits: Limits{MaxConnections: 1}})
+	one := f.dial(t)
+	one.works()
+	two := f.dial(t)
+	two.send(&kmsg.ApiVersionsRequest{}, 1)
+	f.SetLimits(Limits{MaxConnections: 2})
+	if id, _ := two.receive(); id != 1 {
+		t.Errorf("correlation id %d", id)
+	}
+	gone := make(chan struct{}, 2)
+	for _, c := range []*client{one, two} {
+		go func() {
+			io.ReadAll(c)
+			gone <- struct{}{}
+		}()
+	}
+	f.SetLimits(Limits{MaxConnections: 1})
+	<-gone
+	f.Close()
+	<-gone
+}
+
+// TestConnectionRate: above the rate of an address connections are not served, and closed a while later.
+func TestConnectionRate(t *testing.T) {
+	f := start(t, Options{
+		Handler: listing(nil), RateWindow: quota.Window{Samples: 2, Size: 10 * time.Second}, Limits: Limits{IPCreationRate: 1},
+	})
+	for range 10 {
+		f.dial(t).works()
+	}
+	last := f.dial(t)
+	last.send(&kmsg.ApiVersionsRequest{}, 1)
+	f.Close() // does not wait for the time to close it
+	last.closed()
+}
+
+// TestThrottledClientIsHeardLater: the answer comes at once, the next request is not read before its time.
+func TestThrottledClientIsHeardLater(t *testing.T) {
+	const pause = 200 * time.Millisecond
+	f := start(t, Options{Handler: handlerFunc(func(context.Context, *protocol.Request) (protocol.Response, error) {
+		return protocol.Response{Body: kmsg.NewPtrApiVersionsResponse(), Throttle: pause}, nil
+	})})
+	c := f.dial(t)
+	began := time.Now()
+	c.works()
+	c.works()
+	if waited := time.Since(began); waited < pause {
+		t.Errorf("the second answer came after %v", waited)
+	}
+	f.Close() // does not wait for the second pause to end
 }

@@ -2,10 +2,10 @@ package server
 
 import (
 	"log/slog"
-	"math"
 	"time"
 
 	"minibroker/protocol"
+	"minibroker/quota"
 )
 
 const defaultMaxRequestBytes = 100 << 20
@@ -20,16 +20,15 @@ type Options struct {
 	Versions *protocol.Versions
 	// MaxRequestBytes bounds a frame (socket.request.max.bytes); 0 is 100 MiB.
 	MaxRequestBytes int
-	// MaxConnections bounds open connections (max.connections); at the limit
-	// accepting waits. 0 is no limit.
-	MaxConnections int
-	// MaxConnectionsPerIP bounds connections of one address
-	// (max.connections.per.ip); more are closed at once. 0 is no limit, less
-	// than 0 refuses all that have no override.
-	MaxConnectionsPerIP int
-	// PerIPOverrides replaces MaxConnectionsPerIP for single addresses
-	// (max.connections.per.ip.overrides); here 0 refuses all.
-	PerIPOverrides map[string]int
+	// Limits bound connections; SetLimits changes them later.
+	Limits Limits
+	// RateWindow is the time over which the rate of new connections is taken
+	// (quota.window.num, quota.window.size.seconds); zero is Kafka's 11 of a second.
+	RateWindow quota.Window
+	// ProtectedListener is a listener that may always take connections, whatever
+	// the limits of all listeners together say (that between brokers, when there
+	// is more than one); "" is none.
+	ProtectedListener string
 	// IdleTimeout closes connections on which nothing moves for so long, or up
 	// to an eighth longer (connections.max.idle.ms); 0 never. A request that is
 	// being handled does not count as idle.
@@ -47,12 +46,8 @@ func (o Options) withDefaults() Options {
 	if o.MaxRequestBytes <= 0 {
 		o.MaxRequestBytes = defaultMaxRequestBytes
 	}
-	// Kafka's defaults for "no limit": nothing needs to be counted then.
-	if o.MaxConnections >= math.MaxInt32 {
-		o.MaxConnections = 0
-	}
-	if o.MaxConnectionsPerIP >= math.MaxInt32 {
-		o.MaxConnectionsPerIP = 0
+	if o.RateWindow == (quota.Window{}) {
+		o.RateWindow = quota.Window{Samples: 11, Size: time.Second}
 	}
 	return o
 }

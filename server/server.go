@@ -118,6 +118,26 @@ func (s *Server) closeConns() {
 	}
 }
 
+// SetLimits puts other limits on connections in force. Those that are too many
+// now are closed, idle ones first, as Kafka closes them.
+func (s *Server) SetLimits(l Limits) {
+	excess := s.quotas.set(l)
+	if excess == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		if excess == 0 {
+			return
+		}
+		if c.req.Listener != s.opts.ProtectedListener && c.state.CompareAndSwap(stateIdle, stateClosed) {
+			c.nc.Close()
+			excess--
+		}
+	}
+}
+
 // addListener fails when the server is closing.
 func (s *Server) addListener(l net.Listener) bool {
 	s.mu.Lock()
