@@ -13,5 +13,6 @@ COPY --from=build --chown=65532:65532 /out/data /var/lib/minibroker
 USER 65532:65532
 VOLUME /var/lib/minibroker
 EXPOSE 9092
+# Defaults, which KAFKA_* variables, a properties file and flags go over.
+ENV MINIBROKER_DATA_DIR=/var/lib/minibroker MINIBROKER_LISTEN=0.0.0.0:9092
 ENTRYPOINT ["/minibroker"]
-CMD ["--data-dir", "/var/lib/minibroker", "--listen", "0.0.0.0:9092", "--advertise", "localhost:9092"]

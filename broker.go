@@ -36,6 +36,8 @@ type Broker struct {
 	loggers      handlers.Loggers
 	fs           vfs.FS
 	readOnly     bool
+	clusterID    string              // for directories without one
+	topics       []config.StartTopic // to create at the start
 	assign       *assignments
 	formatting   *formatting // nil unless this is the first start
 	listeners    []boundListener
@@ -60,7 +62,7 @@ type Broker struct {
 func Open(ctx context.Context, o Options) (*Broker, error) {
 	o = o.withDefaults()
 	b := &Broker{config: o.Config, log: o.Logger, loggers: o.Loggers, fs: o.FS,
-		readOnly: o.ReadOnly, assign: newAssignments()}
+		readOnly: o.ReadOnly, clusterID: o.ClusterID, topics: o.Topics, assign: newAssignments()}
 	if err := b.open(ctx); err != nil {
 		b.abandon()
 		return nil, err
@@ -118,7 +120,7 @@ func (b *Broker) openData(ctx context.Context) (err error) {
 
 func (b *Broker) storeOptions() logstore.Options {
 	return logstore.Options{
-		FS: b.fs, Logger: b.log, Dirs: b.config.LogDirs(), NodeID: b.config.NodeID(),
+		FS: b.fs, Logger: b.log, Dirs: b.config.LogDirs(), NodeID: b.config.NodeID(), ClusterID: b.newClusterID(),
 		RecoveryThreads:    b.config.Int("num.recovery.threads.per.data.dir"),
 		ConfigFor:          b.topicConfig,
 		InitialTaskDelayMs: b.config.Long("log.initial.task.delay.ms"),
@@ -181,6 +183,10 @@ func (b *Broker) serve() error {
 				b.log.Error("Sync of the new data directories: "+err.Error(), "logger", "org.apache.kafka.storage.internals.log.LogManager")
 			}
 		})
+	}
+	if err := api.CreateMissing(b.topics); err != nil {
+		b.working.Wait() // the syncs of the first start, which nothing else may outlive
+		return err
 	}
 	if !b.readOnly {
 		b.work(ctx)

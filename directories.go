@@ -118,3 +118,22 @@ func (b *Broker) refuseLostMetadata(metadataDir string) error {
 func setAside(name string) bool {
 	return strings.HasSuffix(name, "-delete") || strings.HasSuffix(name, "-stray") || strings.HasSuffix(name, "-future")
 }
+
+// newClusterID is the id for directories without one: what was asked for, unless a directory belongs to a cluster already.
+func (b *Broker) newClusterID() string {
+	if b.clusterID == "" {
+		return ""
+	}
+	for _, dir := range b.config.LogDirs() {
+		meta, err := logstore.ReadMetaProperties(b.fs, dir)
+		if err != nil || meta.ClusterID == "" {
+			continue // new, or the store says what is wrong with it
+		}
+		if meta.ClusterID != b.clusterID {
+			b.log.Warn(fmt.Sprintf("The cluster id %s is not used: %s belongs to cluster %s", b.clusterID, dir, meta.ClusterID),
+				"logger", "kafka.server.KafkaRaftServer")
+		}
+		return ""
+	}
+	return b.clusterID
+}

@@ -47,6 +47,15 @@ func (b *Broker) advertised(listener string) (handlers.Endpoint, bool) {
 	return handlers.Endpoint{}, false
 }
 
+// Advertised is HOST:PORT as clients of a listener are told; "" when there is none of that name.
+func (b *Broker) Advertised(listener string) string {
+	e, ok := b.advertised(listener)
+	if !ok {
+		return ""
+	}
+	return net.JoinHostPort(e.Host, strconv.Itoa(int(e.Port)))
+}
+
 // advertised is the configured address; port 0 stands for the port that the system chose.
 func (l boundListener) advertised() (host string, port int32) {
 	port = int32(l.config.AdvertisedPort)

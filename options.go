@@ -17,6 +17,10 @@ type Options struct {
 	Logger *slog.Logger
 	// Loggers lets clients see and set the levels of named loggers; nil: there are none.
 	Loggers handlers.Loggers
+	// ClusterID is the id for data directories that have none yet; "" makes one. Directories that have one keep it.
+	ClusterID string
+	// Topics are created before the first client is answered, unless they exist.
+	Topics []config.StartTopic
 	// FS is where the data directories are; nil is the operating system's.
 	FS vfs.FS
 	// ReadOnly shows the data directories without changing a byte of them: reading and describing work, all that would write

@@ -69,6 +69,9 @@ type logicalLine struct {
 
 const blanks = " \t\f"
 
+// malformedEscape is Java's text.
+const malformedEscape = `Malformed \uxxxx encoding.`
+
 // property takes a line apart.
 func (l *logicalLine) property(source string) (Property, error) {
 	end := keyEnd(l.text)
@@ -79,7 +82,7 @@ func (l *logicalLine) property(source string) (Property, error) {
 	key, keyOK := unescape(l.text[:end])
 	value, valueOK := unescape(rest)
 	if !keyOK || !valueOK {
-		return Property{}, &Error{Source: source, Text: `Malformed \uxxxx encoding.`, Kind: ErrInvalidConfig}
+		return Property{}, &Error{Source: source, Text: malformedEscape, Kind: ErrInvalidConfig}
 	}
 	return Property{Key: key, Value: value, Source: source}, nil
 }

@@ -11,7 +11,9 @@ import (
 const about = `minibroker is a Kafka broker in one binary: it speaks Kafka's wire protocol and keeps Kafka's own files.
 
 Without a properties file it listens on 127.0.0.1:9092 and keeps its data in ./minibroker-data. A properties file written for
-Kafka 4.x (server.properties) starts it unchanged: with one, its listeners and log.dirs count. Flags go over the file.`
+Kafka 4.x (server.properties) starts it unchanged: with one, its listeners and log.dirs count. Environment variables KAFKA_* go
+over the file and mean what they mean to Kafka's image (KAFKA_LOG_RETENTION_MS is log.retention.ms); flags go over both.
+minibroker check-config shows what comes out.`
 
 const examples = `  # a broker on 127.0.0.1:9092, data in ./minibroker-data
   minibroker
@@ -25,6 +27,12 @@ const examples = `  # a broker on 127.0.0.1:9092, data in ./minibroker-data
   # one listener for the host, another for containers
   minibroker --listen HOST://0.0.0.0:9092 --advertise HOST://localhost:9092 \
              --listen DOCKER://0.0.0.0:19092 --advertise DOCKER://kafka:19092
+
+  # for a test: any free port, told in a file, and a topic
+  minibroker --listen 127.0.0.1:0 --ports-file ports --data-dir "$(mktemp -d)" --topic orders:3:cleanup.policy=compact
+
+  # settings as containers get them
+  KAFKA_NUM_PARTITIONS=3 KAFKA_LOG_RETENTION_MS=60000 minibroker
 
   # look into a data directory of Kafka's, or a copy of one, without changing it
   minibroker --read-only /var/lib/kafka
@@ -48,6 +56,10 @@ func newCommand(stdout, stderr io.Writer) *cobra.Command {
 			if len(args) > 0 {
 				f.file = args[0]
 			}
+			var err error
+			if f.env, err = readSurroundings(); err != nil {
+				return err
+			}
 			return serve(f, stdout)
 		},
 	}
@@ -56,12 +68,11 @@ func newCommand(stdout, stderr io.Writer) *cobra.Command {
 	cmd.SetVersionTemplate("{{.Version}}\n")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	set := cmd.Flags()
-	set.SortFlags = false
-	set.StringArrayVar(&f.overrides, "override", nil, "set `key=value` over the file; may be repeated")
-	set.StringArrayVar(&f.listen, "listen", nil, "bind `HOST:PORT` or NAME://HOST:PORT; may be repeated, no host binds all interfaces, port 0 takes a free one")
-	set.StringArrayVar(&f.advertise, "advertise", nil, "tell clients `HOST:PORT` or NAME://HOST:PORT instead; may be repeated")
-	set.StringVar(&f.dataDir, "data-dir", "", "keep data in `DIR` (log.dirs; several with commas between them)")
+	f.add(cmd)
 	set.StringVar(&f.readOnly, "read-only", "", "show the data in `DIR` (several with commas) without changing a byte: everything can be read, nothing written")
+	set.StringArrayVar(&f.topics, "topic", nil, "create `NAME:PARTITIONS[:key=value...]` at the start unless it is there; may be repeated")
+	set.StringVar(&f.portsFile, "ports-file", "", "write NAME=HOST:PORT of every listener to `FILE` once they serve, for port 0; removed at the stop")
+	set.StringVar(&f.logFormat, "log-format", logFormats[0], "log in `FORMAT` kafka, text or json")
 	cmd.AddCommand(newPing(stdout), newVerify(stdout, stderr), newVersion(stdout))
 	return cmd
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"minibroker/config"
 )
 
@@ -25,24 +27,38 @@ type flags struct {
 	advertise []string
 	dataDir   string
 	readOnly  string // data directories to show without changing them; "" when there are none
+	topics    []string
+	portsFile string // where to write the addresses of the listeners; "" for nowhere
+	logFormat string // one of logFormats; "" is the first
+
+	env surroundings
 }
 
-// properties gives the settings in the order in which they count: the file, or what stands in for one, then the flags.
+// add defines the flags that say something about settings.
+func (f *flags) add(cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.SortFlags = false
+	set.StringArrayVar(&f.overrides, "override", nil, "set `key=value` over the file; may be repeated")
+	set.StringArrayVar(&f.listen, "listen", nil, "bind `HOST:PORT` or NAME://HOST:PORT; may be repeated, no host binds all interfaces, port 0 takes a free one")
+	set.StringArrayVar(&f.advertise, "advertise", nil, "tell clients `HOST:PORT` or NAME://HOST:PORT instead; may be repeated")
+	set.StringVar(&f.dataDir, "data-dir", "", "keep data in `DIR` (log.dirs; several with commas between them)")
+}
+
+// properties gives the settings in the order in which they count, the weakest first: the file, or what stands in for one, the
+// environment, the flags.
 func (f flags) properties() ([]config.Property, error) {
 	var props []config.Property
+	var err error
 	if f.file != "" {
-		var err error
-		if props, err = config.ReadFile(f.file); err != nil {
-			return nil, err
-		}
+		props, err = config.ReadFile(f.file)
 	} else {
-		dir, err := filepath.Abs(defaultDataDir)
-		if err != nil {
-			return nil, err
-		}
-		props = append(props, config.Property{Key: "log.dirs", Value: dir, Source: "default"},
-			config.Property{Key: "listeners", Value: plaintext + "://" + defaultAddress, Source: "default"})
+		props, err = f.env.defaults()
 	}
+	if err != nil {
+		return nil, err
+	}
+	props = append(props, f.env.settings.Properties...)
+	props = append(props, missingControllers(props)...)
 	overrides, err := f.overridden()
 	if err != nil {
 		return nil, err

@@ -37,23 +37,24 @@ func setPace(percent int) {
 // serve runs a broker until a signal ends it. The soft limit of open files needs no care here: Go raises it at start.
 func serve(f flags, stdout io.Writer) error {
 	levels := newLoggers(slog.LevelInfo)
-	log := slog.New(newKafkaHandler(stdout, levels))
+	handler, err := newHandler(f.logFormat, stdout, levels)
+	if err != nil {
+		return err
+	}
+	log := slog.New(handler)
 	setPace(collectAtStart)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	defer signal.Stop(signals)
 
 	started := time.Now()
-	props, err := f.properties()
+	topics, err := f.startTopics()
 	if err != nil {
 		return err
 	}
-	conf, notices, err := config.Parse(props)
+	conf, err := f.configure(log, levels)
 	if err != nil {
-		return fatal(log, err)
-	}
-	for _, n := range notices {
-		log.Log(context.Background(), n.Level, n.Text, loggerKey, n.Logger)
+		return err
 	}
 	log.Info("Kafka version: "+kafkaVersion, loggerKey, "org.apache.kafka.common.utils.internals.AppInfoParser")
 
@@ -66,7 +67,8 @@ func serve(f flags, stdout io.Writer) error {
 	}()
 	defer func() { close(quit); <-ended }()
 
-	broker, err := minibroker.Open(ctx, minibroker.Options{Config: conf, Logger: log, Loggers: levels, ReadOnly: f.readOnly != ""})
+	broker, err := minibroker.Open(ctx, minibroker.Options{Config: conf, Logger: log, Loggers: levels, ReadOnly: f.readOnly != "",
+		ClusterID: f.env.settings.ClusterID.Value, Topics: topics})
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return nil // ended by a signal while it started, with nothing left running
@@ -74,10 +76,33 @@ func serve(f flags, stdout io.Writer) error {
 		return fatal(log, err)
 	}
 	setPace(collectAt)
+	if err := f.writePorts(conf, broker); err != nil {
+		return errors.Join(fatal(log, err), stop(log, conf.NodeID(), broker))
+	}
+	defer f.removePorts()
 	sayReady(log, conf, broker, time.Since(started))
 	debug.FreeOSMemory() // what the start needed and the rest of its life does not
 	<-ctx.Done()
 	return stop(log, conf.NodeID(), broker)
+}
+
+// configure reads the settings and says in the log what is to be said about them.
+func (f flags) configure(log *slog.Logger, levels *loggers) (*config.Broker, error) {
+	props, err := f.properties()
+	if err != nil {
+		return nil, err
+	}
+	conf, notices, err := config.Parse(props)
+	if err != nil {
+		return nil, fatal(log, err)
+	}
+	for _, text := range f.env.setLevels(levels) {
+		log.Warn(text, loggerKey, "kafka.server.KafkaConfig")
+	}
+	for _, n := range notices {
+		log.Log(context.Background(), n.Level, n.Text, loggerKey, n.Logger)
+	}
+	return conf, nil
 }
 
 // watch waits for a signal, calls cancel, and then lets a second signal end the process at once. Closing quit ends it.
