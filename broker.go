@@ -133,7 +133,7 @@ func (b *Broker) metadataOptions() metadata.Options {
 		FS: b.fs, Logger: b.log, Dir: filepath.Join(b.config.MetadataLogDir(), metadata.DirName),
 		NodeID: b.config.NodeID(), ClusterID: b.store.ClusterID(),
 		Endpoints:           b.endpoints(),
-		ControllerEndpoints: b.controllerEndpoints(),
+		ControllerEndpoints: controllerEndpoints(b.config),
 		CleanBrokerEpoch:    -1,
 		MinISR:              strconv.Itoa(b.config.Int("min.insync.replicas")),
 		UncleanElection:     b.config.Bool("unclean.leader.election.enable"),

@@ -76,9 +76,9 @@ func (b *Broker) endpoints() []metadata.Endpoint {
 }
 
 // controllerEndpoints are the controller listeners as the controller registers them.
-func (b *Broker) controllerEndpoints() []metadata.Endpoint {
+func controllerEndpoints(c *config.Broker) []metadata.Endpoint {
 	var out []metadata.Endpoint
-	for _, l := range b.config.Listeners() {
+	for _, l := range c.Listeners() {
 		if l.IsController {
 			out = append(out, metadata.Endpoint{Name: l.Name, Host: l.AdvertisedHost, Port: uint16(l.AdvertisedPort), Protocol: securityProtocol(l.Protocol)})
 		}

@@ -3,10 +3,6 @@ package handlers
 import (
 	"bytes"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"crypto/sha512"
-	"hash"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -19,12 +15,6 @@ import (
 // What the client sends is the salted password; stored are the two keys that
 // follow from it (RFC 5802). A user can be changed once in a request, whatever the
 // mechanism. Each user gets one answer.
-
-// The bounds of a credential's iterations.
-const (
-	minScramIterations = 4096
-	maxScramIterations = 16384
-)
 
 // scramChange is what a request changes about one user.
 type scramChange struct {
@@ -102,37 +92,22 @@ func planScramUpsertion(u *kmsg.AlterUserSCRAMCredentialsRequestUpsertion) (meta
 		return nil, err
 	}
 	switch {
-	case u.Iterations < minScramIterations:
+	case u.Iterations < metadata.MinScramIterations:
 		return nil, &apiError{codeUnacceptableCredential, "Too few iterations"}
-	case u.Iterations > maxScramIterations:
+	case u.Iterations > metadata.MaxScramIterations:
 		return nil, &apiError{codeUnacceptableCredential, "Too many iterations"}
 	case len(u.SaltedPassword) == 0: // Java refuses it as a key
 		return nil, usualError(codeUnknownServerError)
 	}
-	newHash := sha256.New
-	if u.Mechanism == scramSHA512 {
-		newHash = sha512.New
-	}
-	stored := newHash()
-	stored.Write(scramKey(newHash, u.SaltedPassword, "Client Key"))
-	return &metadata.UserScramCredentialRecord{
-		Name: u.Name, Mechanism: u.Mechanism, Salt: bytes.Clone(u.Salt), Iterations: u.Iterations,
-		StoredKey: stored.Sum(nil), ServerKey: scramKey(newHash, u.SaltedPassword, "Server Key"),
-	}, nil
-}
-
-// scramKey derives a key from a salted password.
-func scramKey(newHash func() hash.Hash, saltedPassword []byte, name string) []byte {
-	mac := hmac.New(newHash, saltedPassword)
-	mac.Write([]byte(name))
-	return mac.Sum(nil)
+	user := metadata.ScramUser{Name: u.Name, Mechanism: u.Mechanism}
+	return metadata.NewScramCredential(user, bytes.Clone(u.Salt), u.SaltedPassword, u.Iterations), nil
 }
 
 func checkScramUser(name string, mechanism int8) error {
 	switch {
 	case name == "":
 		return &apiError{codeUnacceptableCredential, "Username must not be empty"}
-	case mechanism != scramSHA256 && mechanism != scramSHA512:
+	case mechanism != metadata.ScramSHA256 && mechanism != metadata.ScramSHA512:
 		return &apiError{codeUnsupportedSASLMechanism, "Unknown SCRAM mechanism"}
 	}
 	return nil

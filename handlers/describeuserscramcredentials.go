@@ -57,15 +57,9 @@ func (a *API) describeUserScramCredentials(_ context.Context, _ *protocol.Reques
 	return answer, nil
 }
 
-// The mechanisms of SCRAM, as the protocol numbers them.
-const (
-	scramSHA256 int8 = 1
-	scramSHA512 int8 = 2
-)
-
 func scramInfos(image *metadata.Image, user string) []kmsg.DescribeUserSCRAMCredentialsResponseResultCredentialInfo {
 	var infos []kmsg.DescribeUserSCRAMCredentialsResponseResultCredentialInfo
-	for _, mechanism := range []int8{scramSHA256, scramSHA512} {
+	for _, mechanism := range []int8{metadata.ScramSHA256, metadata.ScramSHA512} {
 		if c, ok := image.ScramCredential(metadata.ScramUser{Name: user, Mechanism: mechanism}); ok {
 			info := kmsg.NewDescribeUserSCRAMCredentialsResponseResultCredentialInfo()
 			info.Mechanism, info.Iterations = mechanism, c.Iterations

@@ -41,7 +41,7 @@ type Dir struct {
 // openDir locks the directory and reads its top level.
 func openDir(fsys vfs.FS, path string, nodeID int32, logger *slog.Logger) (d *Dir, meta MetaProperties, err error) {
 	d = &Dir{Path: path, fsys: fsys, BrokerEpoch: -1, written: make(map[string]uint64), seed: maphash.MakeSeed()}
-	if err := makeDir(fsys, path); err != nil {
+	if err := MakeDir(fsys, path); err != nil {
 		return nil, meta, err
 	}
 	if d.lock, err = fsys.Lock(d.file(lockName)); err != nil {
@@ -57,8 +57,8 @@ func openDir(fsys vfs.FS, path string, nodeID int32, logger *slog.Logger) (d *Di
 	return d, meta, nil
 }
 
-// makeDir makes a directory that survives a power loss, unless there is one.
-func makeDir(fsys vfs.FS, path string) error {
+// MakeDir makes a directory that survives a power loss, unless there is one.
+func MakeDir(fsys vfs.FS, path string) error {
 	if _, err := fsys.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

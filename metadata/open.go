@@ -98,13 +98,10 @@ func encodeBootstrap(headerMs, nowMs int64) ([]byte, error) {
 	return encodeSnapshot(SnapshotID{}, nil, initialRecords(), levelMax, headerMs, nowMs)
 }
 
+// initialRecords are the levels of a new cluster of the newest release.
 func initialRecords() []Record {
-	records := make([]Record, len(initialFeatures))
-	for i := range initialFeatures {
-		feature := initialFeatures[i]
-		records[i] = &feature
-	}
-	return records
+	f := Format{Level: levelMax, Features: featuresOf(levelMax)}
+	return f.records()
 }
 
 // load replays the newest snapshot and the log behind it.

@@ -33,17 +33,6 @@ var supportedFeatures = []FeatureRange{
 	{Name: featureELR, Min: 0, Max: 1},
 }
 
-// initialFeatures are the levels that formatting gives a new cluster, in the
-// order of its checkpoint.
-var initialFeatures = []FeatureLevelRecord{
-	{Name: featureMetadataVersion, Level: levelMax},
-	{Name: featureELR, Level: 1},
-	{Name: "group.version", Level: 1},
-	{Name: "share.version", Level: 2},
-	{Name: "streams.version", Level: 1},
-	{Name: "transaction.version", Level: 2},
-}
-
 // writtenVersion is the schema version that a record is written in at a level
 // of metadata.version.
 func writtenVersion(r Record, level int16) int16 {
