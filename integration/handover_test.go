@@ -35,6 +35,12 @@ func TestHandover(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
 			h := &handover{dirs: []string{filepath.Join(root, "a"), filepath.Join(root, "b")}, kill: kill}
+			if kill {
+				h.format(t, root)
+			}
+			if kill && rounds > 1 {
+				h.kafka(t) // on what minibroker formatted
+			}
 			h.minibroker(t)
 			for range rounds {
 				h.kafka(t)
@@ -42,6 +48,16 @@ func TestHandover(t *testing.T) {
 			}
 			h.dumpMetadata(t)
 		})
+	}
+}
+
+// format formats the directories with minibroker format.
+func (h *handover) format(t *testing.T, root string) {
+	t.Helper()
+	r := formatRun{dirs: "a,b"}
+	said, code := runFormat(t, r.arguments(t, root, 0))
+	if code != 0 {
+		t.Fatal(said)
 	}
 }
 

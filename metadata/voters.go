@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,7 +59,7 @@ func parseVoter(text, listener string) (Voter, error) {
 	if colon < 0 {
 		return Voter{}, refuseFormat("No colon following hostname could be found.")
 	}
-	host := strings.TrimSuffix(strings.TrimPrefix(rest[:bracket+colon], "["), "]")
+	host := spelledOut(strings.TrimSuffix(strings.TrimPrefix(rest[:bracket+colon], "["), "]"))
 	port, directory, ok := strings.Cut(rest[bracket+colon+1:], ":")
 	if !ok {
 		return Voter{}, refuseFormat("No colon following port could be found.")
@@ -75,4 +76,19 @@ func parseVoter(text, listener string) (Voter, error) {
 		return Voter{}, refuseFormat("Failed to parse directory ID in dynamic voter string.")
 	}
 	return NewVoter(int32(number), directoryID, []VoterEndpoint{{Name: listener, Host: host, Port: uint16(p)}}), nil
+}
+
+// spelledOut is how Java writes an IPv6 address: all eight groups. Other hosts
+// stay as they are.
+func spelledOut(host string) string {
+	addr, err := netip.ParseAddr(host)
+	if err != nil || !addr.Is6() || addr.Is4In6() {
+		return host
+	}
+	b := addr.As16()
+	groups := make([]string, 8)
+	for i := range groups {
+		groups[i] = strconv.FormatUint(uint64(b[2*i])<<8|uint64(b[2*i+1]), 16)
+	}
+	return strings.Join(groups, ":")
 }
