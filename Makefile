@@ -35,7 +35,7 @@ torture: ## kill -9 under load, ROUNDS (500) times
 	MINIBROKER_TORTURE_ROUNDS=$(ROUNDS) $(GO) test -timeout 60m -count 1 -run TestTorture -v ./integration
 
 handover: ## minibroker and Apache Kafka on one data directory, there and back three times, with clean stops and with kill -9
-	MINIBROKER_HANDOVER_ROUNDS=3 $(GO) test ./integration -count=1 -timeout 20m -run 'TestHandover|TestCaptures' -v
+	MINIBROKER_HANDOVER_ROUNDS=3 $(GO) test ./integration -count=1 -timeout 20m -run 'TestHandover|TestCleaningHandover|TestCaptures' -v
 
 bench: ## Go benchmarks of the hot paths, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)
