@@ -2,9 +2,10 @@
 GO ?= go
 FUZZTIME ?= 5m
 ROUNDS ?= 500
+PIPELINE ?= 50
 PKGS = ./...
 
-.PHONY: help run build test check race fuzz torture handover bench image tidy
+.PHONY: help run build test check race fuzz torture pipeline handover bench image tidy
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +34,9 @@ fuzz: ## every fuzz target for FUZZTIME (5m), one after the other
 
 torture: ## kill -9 under load, ROUNDS (500) times
 	MINIBROKER_TORTURE_ROUNDS=$(ROUNDS) $(GO) test -timeout 60m -count 1 -run TestTorture -v ./integration
+
+pipeline: ## exactly-once pipelines in Java, Python and Go while they and the broker are killed, PIPELINE (50) times
+	MINIBROKER_PIPELINE_ROUNDS=$(PIPELINE) $(GO) test -timeout 60m -count 1 -run TestPipeline -v ./integration
 
 handover: ## minibroker and Apache Kafka on one data directory, there and back three times, with clean stops and with kill -9
 	MINIBROKER_HANDOVER_ROUNDS=3 $(GO) test ./integration -count=1 -timeout 20m -run 'TestHandover|TestCleaningHandover|TestCaptures' -v

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -12,6 +13,10 @@ import (
 const brokerBinaryEnv = "MINIBROKER_TEST_BINARY"
 
 func TestMain(m *testing.M) {
+	if words := os.Getenv(pipelineEnv); words != "" {
+		fmt.Fprintln(os.Stderr, copyWithKgo(strings.Fields(words)))
+		os.Exit(1)
+	}
 	os.Exit(runWithBinary(m))
 }
 
