@@ -217,7 +217,7 @@ func (x *pipeline) finish() {
 		allStable(x.t, x.addr, topic, n)
 	}
 	for _, c := range x.clients {
-		x.t.Logf("%s: %d processes ended by themselves", c.name, c.ended)
+		x.t.Logf("%s: %d processes ended by themselves\n%s", c.name, c.ended, c.said.String())
 	}
 	x.t.Logf("%d records through each of 3 pipelines, %d records of aborted transactions, kills: %v", len(want), aborted, x.kills)
 	x.broker.Stop(x.t)
