@@ -60,20 +60,20 @@ func (d *Deferred) Rename(oldname, newname string) error {
 
 // SyncDir notes the directory, or after Flush syncs it.
 func (d *Deferred) SyncDir(name string) error {
-	if d.note(d.dirs, name) {
+	if d.note(&d.dirs, name) {
 		return nil
 	}
 	return d.FS.SyncDir(name)
 }
 
 // note reports whether the sync is put off.
-func (d *Deferred) note(where map[string]bool, name string) bool {
+func (d *Deferred) note(where *map[string]bool, name string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.flushed.Load() {
 		return false
 	}
-	where[name] = true
+	(*where)[name] = true
 	return true
 }
 
@@ -113,7 +113,7 @@ type deferredFile struct {
 }
 
 func (f *deferredFile) Sync() error {
-	if f.d.note(f.d.files, f.Name()) {
+	if f.d.note(&f.d.files, f.Name()) {
 		return nil
 	}
 	return f.File.Sync()
