@@ -14,6 +14,7 @@ import (
 
 	"minibroker/cleaner"
 	"minibroker/config"
+	"minibroker/fault"
 	"minibroker/group"
 	"minibroker/handlers"
 	"minibroker/internal/vfs"
@@ -38,6 +39,7 @@ type Broker struct {
 	readOnly     bool
 	clusterID    string              // for directories without one
 	topics       []config.StartTopic // to create at the start
+	faults       *fault.Set          // nil: none can be given
 	assign       *assignments
 	formatting   *formatting // nil unless this is the first start
 	listeners    []boundListener
@@ -62,7 +64,7 @@ type Broker struct {
 func Open(ctx context.Context, o Options) (*Broker, error) {
 	o = o.withDefaults()
 	b := &Broker{config: o.Config, log: o.Logger, loggers: o.Loggers, fs: o.FS,
-		readOnly: o.ReadOnly, clusterID: o.ClusterID, topics: o.Topics, assign: newAssignments()}
+		readOnly: o.ReadOnly, faults: o.Faults, clusterID: o.ClusterID, topics: o.Topics, assign: newAssignments()}
 	if err := b.open(ctx); err != nil {
 		b.abandon()
 		return nil, err
@@ -166,7 +168,7 @@ func (b *Broker) serve() error {
 		return err
 	}
 	b.server = server.New(server.Options{
-		Logger: b.log, Handler: api, Versions: versions,
+		Logger: b.log, Handler: b.harmed(api), Versions: versions,
 		MaxRequestBytes:    b.config.Int("socket.request.max.bytes"),
 		Limits:             b.connectionLimits(b.layers(), b.meta.Image()),
 		RateWindow:         quota.Window{Samples: b.config.Int("quota.window.num"), Size: time.Duration(b.config.Long("quota.window.size.seconds")) * time.Second},
@@ -227,6 +229,19 @@ func (b *Broker) newAPI() (*handlers.API, *protocol.Versions, error) {
 		Transactions: b.transactions, Markers: b.markers(), Quotas: b.quotas,
 		Versions: versions, Logger: b.log, Loggers: b.loggers, AdvertisedFor: b.advertised,
 	}), versions, nil
+}
+
+// harmed lets the fault rules come before the handlers, where there may be rules.
+func (b *Broker) harmed(api server.Handler) server.Handler {
+	if b.faults == nil {
+		return api
+	}
+	return b.faults.Wrap(api, func(id [16]byte) string {
+		if topic, ok := b.meta.Image().TopicByID(logstore.UUID(id)); ok {
+			return topic.Name
+		}
+		return ""
+	})
 }
 
 // layers gives the settings in force.

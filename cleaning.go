@@ -11,6 +11,10 @@ func (b *Broker) newCleaner() *cleaner.Cleaner {
 	if !b.config.Bool("log.cleaner.enable") {
 		return nil
 	}
+	return b.makeCleaner()
+}
+
+func (b *Broker) makeCleaner() *cleaner.Cleaner {
 	return cleaner.New(cleaner.Options{
 		Partitions: b.cleanable, Checkpoints: b.store, Settings: b.cleanerSettings, Logger: b.log,
 	})

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"minibroker/config"
+	"minibroker/fault"
 	"minibroker/handlers"
 	"minibroker/internal/vfs"
 )
@@ -26,6 +27,8 @@ type Options struct {
 	// ReadOnly shows the data directories without changing a byte of them: reading and describing work, all that would write
 	// is refused. Topics of a directory without __cluster_metadata-0 are read off its partitions.
 	ReadOnly bool
+	// Faults are rules by which requests are harmed on purpose, for tests of clients; nil: there are none.
+	Faults *fault.Set
 }
 
 func (o Options) withDefaults() Options {

@@ -43,6 +43,7 @@ type Cleaner struct {
 	mu     sync.Mutex
 	states map[*logstore.Log]*state
 	woken  chan struct{} // closed by the next Wake
+	freed  chan struct{} // closed when a thread next lets go of a log
 }
 
 // state is what is remembered of a compacted log. Cleaner.mu guards it.
@@ -66,7 +67,7 @@ func New(o Options) *Cleaner {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Cleaner{o: o, log: o.Logger, states: make(map[*logstore.Log]*state), woken: make(chan struct{})}
+	c := &Cleaner{o: o, log: o.Logger, states: make(map[*logstore.Log]*state), woken: make(chan struct{}), freed: make(chan struct{})}
 	c.throttle.rate = func() float64 { return o.Settings().BytesPerSecond }
 	return c
 }
@@ -242,6 +243,8 @@ func (c *Cleaner) release(log *logstore.Log) {
 	if s := c.states[log]; s != nil {
 		s.busy = false
 	}
+	close(c.freed)
+	c.freed = make(chan struct{})
 }
 
 // settle remembers that a log that looked so needed nothing.

@@ -75,7 +75,7 @@ func (a *API) answerFetch(ctx context.Context, req *protocol.Request, meter *quo
 		return c.refused(req.Version, code, noFetchSession), nil
 	}
 	image := a.meta.Image()
-	a.prepareReads(c, image, body)
+	a.prepareReads(c, image, req, body)
 	if len(c.reads) > 0 {
 		isolation := partition.Isolation(body.IsolationLevel)
 		if !isolation.Valid() {
@@ -205,7 +205,7 @@ func (c *fetchCall) listRequest(body *kmsg.FetchRequest) {
 
 // prepareReads finds the topics and partitions; those that do not exist are
 // refused at once, without ending the wait of the others.
-func (a *API) prepareReads(c *fetchCall, image *metadata.Image, body *kmsg.FetchRequest) {
+func (a *API) prepareReads(c *fetchCall, image *metadata.Image, req *protocol.Request, body *kmsg.FetchRequest) {
 	byID := body.Version >= 13
 	var topic *metadata.Topic
 	for i := range c.entries {
@@ -225,6 +225,11 @@ func (a *API) prepareReads(c *fetchCall, image *metadata.Image, body *kmsg.Fetch
 		case topic == nil || !hasPartition(topic, e.partition):
 			e.code = codeUnknownTopicOrPartition
 			continue
+		}
+		if req.Refuse != nil {
+			if e.code = req.Refuse(topic.Name, e.partition); e.code != codeNone {
+				continue
+			}
 		}
 		p, err := a.partitions.Get(logstore.TopicPartition{Topic: topic.Name, Partition: e.partition})
 		if err != nil {

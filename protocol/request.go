@@ -36,6 +36,9 @@ type Request struct {
 	// Version is 0 and Body nil then; the answer is Versions.UnsupportedVersion,
 	// which a server gives without asking a handler.
 	Unsupported bool
+	// Refuse, where set, gives the code that a partition of a Fetch is answered with instead of its records, 0 for none. It is
+	// nil but for requests that a test harms on purpose.
+	Refuse func(topic string, partition int32) int16
 }
 
 // The reasons why a request is refused before its body is looked at.
