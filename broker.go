@@ -207,6 +207,7 @@ func (b *Broker) serve() error {
 func (b *Broker) work(ctx context.Context) {
 	b.background(func() { b.runTasks(ctx, b.tasks(time.Now())) })
 	b.background(func() { b.runAssignments(ctx) })
+	b.background(func() { b.settleEpochs(ctx) })
 	b.background(func() { b.clean(ctx) })
 	b.background(func() {
 		if err := b.store.RunDeletions(ctx); err != nil && ctx.Err() == nil {

@@ -1,6 +1,7 @@
 package minibroker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -111,10 +112,34 @@ func (b *Broker) addPartition(topic *metadata.Topic, p *metadata.Partition, cfg 
 			"logger", "state.change.logger")
 		return nil
 	}
-	if _, err := b.partitions.Add(log, p.LeaderEpoch); err != nil {
+	lead := b.partitions.Add
+	if b.server == nil {
+		lead = b.partitions.Resume // settleEpochs follows
+	}
+	if _, err := lead(log, p.LeaderEpoch); err != nil {
 		return fmt.Errorf("lead partition %s: %w", tp, err)
 	}
 	return nil
+}
+
+// settleEpochs writes the leader epochs that a start began. It runs beside the first requests: the files wait for the disk
+// twice each.
+func (b *Broker) settleEpochs(ctx context.Context) {
+	var work sync.WaitGroup
+	slots := make(chan struct{}, syncsAtOnce)
+	for _, log := range b.store.Logs() {
+		slots <- struct{}{}
+		if ctx.Err() != nil {
+			break // closing a log settles it too
+		}
+		work.Go(func() {
+			defer func() { <-slots }()
+			if err := log.SettleEpochs(); err != nil {
+				b.log.Error(err.Error()+"; it is tried again at the next flush", "logger", "org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache")
+			}
+		})
+	}
+	work.Wait()
 }
 
 // reportLoss says that a partition that was there before has no directory after a clean stop.

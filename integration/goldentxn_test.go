@@ -167,7 +167,22 @@ func (r *txnReplay) tamper(files map[string]string) {
 // capture compares the directories of a capture. What a clock writes, checkpoints of a running or killed broker, is left
 // out; checkpoints of a clean stop are compared.
 func (r *txnReplay) capture(s txnStep) {
-	want, got := Tree{}, Tree{}
+	var diffs []string
+	var files int
+	await(patience/10, func() bool { // leader epochs are written just after a start
+		want, got := r.captured(s)
+		diffs, files = compareTrees(want, got)
+		return len(diffs) == 0
+	})
+	r.t.Logf("%s/%s: %d of %d files equal", r.c.Name, s.Name, files-len(diffs), files)
+	for _, d := range diffs {
+		r.t.Errorf("%s/%s: %s", r.c.Name, s.Name, d)
+	}
+}
+
+// captured gives the files of a capture to be compared.
+func (r *txnReplay) captured(s txnStep) (want, got Tree) {
+	want, got = Tree{}, Tree{}
 	for path, c := range r.c.files {
 		if rel, ok := strings.CutPrefix(path, s.Name+"/"); ok {
 			want[rel] = c
@@ -197,11 +212,7 @@ func (r *txnReplay) capture(s txnStep) {
 			tree[path] = withoutClocks(r.t, path, c, s.Dirs)
 		}
 	}
-	diffs, files := compareTrees(want, got)
-	r.t.Logf("%s/%s: %d of %d files equal", r.c.Name, s.Name, files-len(diffs), files)
-	for _, d := range diffs {
-		r.t.Errorf("%s/%s: %s", r.c.Name, s.Name, d)
-	}
+	return want, got
 }
 
 func inDirs(path string, dirs []string) bool {

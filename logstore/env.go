@@ -15,6 +15,7 @@ type env struct {
 	files    *openFiles
 	removals *removals
 	chunks   chunkPool
+	walks    walkPool
 
 	// background runs what an append must not wait for, such as the flush
 	// after a roll. Who closes a log or a store waits for it.

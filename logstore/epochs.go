@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -26,14 +25,29 @@ type epochStart struct {
 // file with lines "epoch start", empty until the first epoch is assigned; it is
 // replaced as a whole, and durable, before a change becomes visible.
 //
+// Two changes may reach the file later, with settle. Epochs cut off by a load
+// are cut off again by the next. An epoch that begins at the end of the log has
+// no record below the recovery point until a flush, which settles first; what
+// a crash takes before that, recovery reads from the batches again, and an epoch
+// without a batch gives way to the next one anyway.
+//
 // Readers wait for nobody.
 type LeaderEpochs struct {
 	fsys vfs.FS
 	path string
 
 	mu      sync.Mutex // one change at a time
-	behind  bool       // the file still has epochs that a load cut off
+	behind  bool       // the file does not have the entries yet
+	missing bool       // there is no file yet
 	entries atomic.Pointer[[]epochStart]
+}
+
+// newLeaderEpochs is for a new directory. The file comes with the first epoch:
+// an empty one would be replaced at once.
+func newLeaderEpochs(fsys vfs.FS, dir string) *LeaderEpochs {
+	e := &LeaderEpochs{fsys: fsys, path: filepath.Join(dir, leaderEpochCheckpointName), behind: true, missing: true}
+	e.entries.Store(new([]epochStart))
+	return e
 }
 
 // openLeaderEpochs reads the file in a partition's directory, creating it
@@ -42,10 +56,7 @@ func openLeaderEpochs(fsys vfs.FS, dir string) (*LeaderEpochs, error) {
 	e := &LeaderEpochs{fsys: fsys, path: filepath.Join(dir, leaderEpochCheckpointName)}
 	data, err := vfs.ReadFile(fsys, e.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		var file vfs.File
-		if file, err = fsys.OpenFile(e.path, os.O_RDWR|os.O_CREATE, 0o644); err == nil {
-			err = file.Close()
-		}
+		err = touch(fsys, e.path)
 	}
 	if err != nil {
 		return nil, err
@@ -111,14 +122,13 @@ func (e *LeaderEpochs) storeLocked(entries []epochStart) error {
 	if err := vfs.WriteFileAtomic(e.fsys, e.path, formatLeaderEpochs(entries), 0o644); err != nil {
 		return err
 	}
-	e.behind = false
+	e.behind, e.missing = false, false
 	e.entries.Store(&entries)
 	return nil
 }
 
-// cutLocked writes entries that lost some at an end. It does not wait for the
-// disk: after a power loss the file may be the old one, which the next load cuts
-// again, and the next Assign makes the new one durable.
+// cutLocked writes entries that lost some at an end. After a power loss the file
+// may be the old one, which the next load cuts again.
 func (e *LeaderEpochs) cutLocked(entries []epochStart) error {
 	if err := vfs.ReplaceFile(e.fsys, e.path, formatLeaderEpochs(entries), 0o644); err != nil {
 		return err
@@ -140,6 +150,21 @@ func (e *LeaderEpochs) Assign(epoch int32, start int64) error {
 		return nil
 	}
 	return e.storeLocked(entries)
+}
+
+// begin notes an epoch that starts at the end of the log, as Assign does, and
+// leaves the file to settle.
+func (e *LeaderEpochs) begin(epoch int32, start int64) error {
+	if epoch < 0 || start < 0 {
+		return fmt.Errorf("%w: leader epoch %d at offset %d", ErrMalformed, epoch, start)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if entries, changed := assignEpoch(e.load(), epochStart{epoch, start}); changed {
+		e.entries.Store(&entries)
+		e.behind = true
+	}
+	return nil
 }
 
 // Latest is the newest epoch, false when there is none.
@@ -183,7 +208,7 @@ func (e *LeaderEpochs) EpochAt(offset int64) (int32, bool) {
 
 // truncateFromEnd forgets the epochs that begin at or above end, as a load does
 // with those under which nothing was written. The file follows with the next
-// Assign, which comes right after a load as a rule, or with settle.
+// Assign or with settle.
 func (e *LeaderEpochs) truncateFromEnd(end int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -197,15 +222,17 @@ func (e *LeaderEpochs) truncateFromEnd(end int64) {
 	e.behind = true
 }
 
-// settle brings a file that is behind up to date.
+// settle brings a file that is behind up to date; it is durable then.
 func (e *LeaderEpochs) settle() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.behind {
 		return nil
 	}
-	e.behind = false
-	return e.cutLocked(e.load())
+	if e.missing && len(e.load()) == 0 {
+		return touch(e.fsys, e.path)
+	}
+	return e.storeLocked(e.load())
 }
 
 // truncateFromStart removes the epochs that begin at or below start, except

@@ -32,6 +32,9 @@ func (l *Log) flush(upTo int64) error {
 		defer l.mu.Unlock()
 		return l.failLocked("flush", err)
 	}
+	if err := l.epochs.settle(); err != nil {
+		return err // nothing was lost: the records are recovered with their epochs
+	}
 	l.raiseRecoveryPoint(upTo)
 	return nil
 }

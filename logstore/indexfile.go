@@ -36,7 +36,7 @@ type indexFile struct {
 	scratch   [16]byte    // the appender's, an entry on its way to the file
 
 	mu     sync.RWMutex
-	file   vfs.File // open from ensure to trim, nil otherwise
+	file   vfs.File // open from ensure to park, nil otherwise
 	known  bool     // the fields below say what is on disk
 	exists bool
 	closed bool
@@ -252,18 +252,15 @@ func (x *indexFile) reset() error {
 	return x.resizeLocked(x.fullSize)
 }
 
-// trim cuts the file to its entries and lets go of descriptor and memory: the
-// segment takes no more appends. A missing file is created empty, as in Kafka.
+// trim cuts the file to its entries: the segment takes no more appends. A
+// missing file is created empty, as in Kafka.
 func (x *indexFile) trim() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err := x.learnLocked(); err != nil {
 		return err
 	}
-	if err := x.resizeLocked(int64(x.count) * int64(x.entrySize)); err != nil {
-		return err
-	}
-	return x.parkLocked()
+	return x.resizeLocked(int64(x.count) * int64(x.entrySize))
 }
 
 // park lets go of descriptor and memory unless the index is in use; both come
@@ -272,6 +269,13 @@ func (x *indexFile) park() error {
 	if !x.mu.TryLock() {
 		return nil
 	}
+	defer x.mu.Unlock()
+	return x.parkLocked()
+}
+
+// rest does as park, after whoever uses the index now.
+func (x *indexFile) rest() error {
+	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.parkLocked()
 }

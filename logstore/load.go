@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -24,6 +26,9 @@ type loader struct {
 	o        LogOptions
 	cfg      *Config
 	segments []*segment
+
+	snapshots *ProducerState // lists the snapshot files
+	unsynced  []int64        // snapshots written
 }
 
 // OpenLog opens or creates the log in o.Dir. Nobody else may have it open; a
@@ -54,14 +59,23 @@ func openLog(env *env, o LogOptions) (*Log, error) {
 	return l, nil
 }
 
-func (d *loader) newProducerState() (*ProducerState, error) {
-	return openProducerState(d.log.env.fsys, d.o.Dir, d.log.env.logger, d.cfg.ProducerIDExpirationMs)
+// newProducerState is an empty state. The one that was made before it has come to
+// its end: the list of files is handed on.
+func (d *loader) newProducerState() *ProducerState {
+	d.snapshots = d.snapshots.successor()
+	return d.snapshots
+}
+
+func (d *loader) listSnapshots(files fileList) {
+	d.snapshots = &ProducerState{fsys: d.log.env.fsys, dir: d.o.Dir, logger: d.log.env.logger, expirationMs: d.cfg.ProducerIDExpirationMs}
+	d.snapshots.noteSnapshots(slices.Collect(maps.Keys(files)))
 }
 
 func (d *loader) load(deleted bool) error {
 	l := d.log
 	files, err := d.list()
-	if errors.Is(err, fs.ErrNotExist) {
+	fresh := errors.Is(err, fs.ErrNotExist)
+	if fresh {
 		err = l.env.fsys.MkdirAll(d.o.Dir, 0o755)
 	}
 	if err != nil {
@@ -70,13 +84,14 @@ func (d *loader) load(deleted bool) error {
 	if err := d.topicID(); err != nil {
 		return err
 	}
-	derive, err := d.openEpochs()
+	derive, err := d.openEpochs(fresh)
 	if err != nil {
 		return err
 	}
 	if files, err = d.finishSwaps(files); err != nil {
 		return err
 	}
+	d.listSnapshots(files)
 	if err := d.openSegments(files); err != nil {
 		return err
 	}
@@ -151,6 +166,9 @@ func (d *loader) openSegment(base int64, files fileList) error {
 	s.size.Store(info.Size())
 	s.unchecked.Store(true)
 	s.found = true
+	if !files.has(segmentFileName(base, txnIndexSuffix)) {
+		s.aborted.noteMissing()
+	}
 	if !files.has(segmentFileName(base, timeIndexSuffix)) {
 		if err := s.times.createEmpty(); err != nil {
 			return err
@@ -162,14 +180,14 @@ func (d *loader) openSegment(base int64, files fileList) error {
 			d.log.error("LogLoader", "Could not find offset index file corresponding to log file "+logFile+
 				", recovering segment and rebuilding index files...")
 		}
-		if _, err := d.recoverSegment(s); err != nil {
+		if err := d.recoverSealed(s); err != nil {
 			return err
 		}
 	} else if files.has(segmentFileName(base, txnIndexSuffix)) {
 		if err := s.aborted.sanityCheck(); errors.Is(err, ErrCorruptIndex) {
 			d.log.warn("LogLoader", "Found a corrupted index file corresponding to log file "+logFile+" due to "+
 				err.Error()+", recovering segment and rebuilding index files...")
-			if _, err := d.recoverSegment(s); err != nil {
+			if err := d.recoverSealed(s); err != nil {
 				return err
 			}
 		} else if err != nil {
@@ -211,7 +229,7 @@ func (d *loader) offsets() (end int64, err error) {
 	}
 	d.log.recoveryPoint.Store(point)
 	last := d.segments[len(d.segments)-1]
-	return end, errors.Join(last.index.resizeFull(), last.times.resizeFull())
+	return end, errors.Join(last.index.resizeFull(), last.times.resizeFull(), last.parkIndexes())
 }
 
 // checkedEnd is the end offset. A clean stop leaves the recovery point there: if
@@ -251,6 +269,9 @@ func (d *loader) endOffset() (int64, error) {
 // nextOffset is the offset after the last batch of the file. errNoBatch when
 // the bytes after the last index entry are not whole batches.
 func (s *segment) nextOffset() (int64, error) {
+	if s.walkedEnd != nil {
+		return *s.walkedEnd, nil
+	}
 	offset, pos, err := s.index.last()
 	if err != nil {
 		return 0, err
@@ -294,11 +315,7 @@ func (d *loader) startAfterEnd(end int64) error {
 	if err := d.discard(gone); err != nil {
 		return err
 	}
-	producers, err := d.newProducerState()
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.log.epochs.clear(), producers.truncateFullyAndStartAt(d.o.LogStartOffset))
+	return errors.Join(d.log.epochs.clear(), d.newProducerState().truncateFullyAndStartAt(d.o.LogStartOffset))
 }
 
 // createIfEmpty gives a log without segments an empty one.
@@ -330,10 +347,7 @@ func (d *loader) state(end int64) error {
 		return err
 	}
 	// Recovery wrote and deleted snapshots through states of its own.
-	var err error
-	if l.producers, err = d.newProducerState(); err != nil {
-		return err
-	}
+	l.producers = d.newProducerState()
 	bases := make([]int64, len(d.segments))
 	for i, s := range d.segments {
 		bases[i] = s.base
@@ -344,6 +358,7 @@ func (d *loader) state(end int64) error {
 	if err := d.rebuildProducers(l.producers, start, end, d.o.Clean); err != nil {
 		return err
 	}
+	l.unsynced = d.unsynced
 	l.segments.Store(&d.segments)
 	l.end.Store(end)
 	l.start.Store(start)

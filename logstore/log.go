@@ -3,6 +3,7 @@ package logstore
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"sort"
@@ -46,7 +47,8 @@ type Log struct {
 
 	mu        sync.Mutex
 	producers *ProducerState
-	failed    error // what broke the log for good
+	unsynced  []int64 // snapshots that the loader wrote and nobody waited for
+	failed    error   // what broke the log for good
 	lastFlush time.Time
 }
 
@@ -161,6 +163,28 @@ func (l *Log) AssignEpoch(epoch int32) error {
 	return l.storage("assign epoch", l.epochs.Assign(epoch, l.end.Load()))
 }
 
+// BeginEpoch does as AssignEpoch, but leaves the file to SettleEpochs: it is
+// durable before a flush covers a record of the epoch, or when the log is
+// closed. A start need not wait for the disk once in each of its partitions.
+func (l *Log) BeginEpoch(epoch int32) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.usableLocked(); err != nil {
+		return err
+	}
+	return l.epochs.begin(epoch, l.end.Load())
+}
+
+// SettleEpochs writes the leader-epoch-checkpoint if BeginEpoch left it behind.
+func (l *Log) SettleEpochs() error {
+	l.flushMu.Lock() // the directory keeps its name
+	defer l.flushMu.Unlock()
+	if l.closed.Load() {
+		return nil // Close settles
+	}
+	return l.storage("write leader epochs", l.epochs.settle())
+}
+
 // LatestEpoch is the newest leader epoch, false when there is none.
 func (l *Log) LatestEpoch() (int32, bool) { return l.epochs.Latest() }
 
@@ -235,7 +259,7 @@ func (l *Log) Close() error {
 		err = l.snapshotForStop()
 	}
 	if err == nil {
-		err = l.epochs.settle()
+		err = l.epochs.settle() // if there was nothing to flush
 	}
 	return l.storage("close", errors.Join(err, l.release()))
 }
@@ -256,6 +280,11 @@ func (l *Log) snapshotForStop() error {
 	defer l.mu.Unlock()
 	if err := l.takeSnapshotLocked(true); err != nil || l.producers.isEmpty() {
 		return err
+	}
+	for _, offset := range l.unsynced {
+		if err := l.producers.syncSnapshot(offset); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
 	}
 	return l.env.fsys.SyncDir(l.Dir())
 }

@@ -3,7 +3,6 @@ package logstore
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"os"
 	"slices"
@@ -31,6 +30,11 @@ func (d *loader) recoverUnflushed() error {
 		if err != nil {
 			return fmt.Errorf("recover segment %020d: %w", s.base, err)
 		}
+		if i < len(todo)-1 {
+			if err := s.parkIndexes(); err != nil {
+				return err
+			}
+		}
 		if cut == 0 {
 			continue
 		}
@@ -51,10 +55,7 @@ func (d *loader) discard(gone []*segment) error {
 	if len(gone) == 0 {
 		return nil
 	}
-	var err error
-	if d.log.producers, err = d.newProducerState(); err != nil {
-		return err
-	}
+	d.log.producers = d.newProducerState()
 	d.log.info("LogLoader", "Deleting segments as part of log recovery: "+describeSegments(gone))
 	d.log.announceRemoval(gone, d.cfg)
 	for _, s := range gone {
@@ -69,17 +70,30 @@ func (d *loader) discard(gone []*segment) error {
 // file after the last good one. It returns the bytes cut off. The producers at
 // its base are needed to rebuild the transaction index.
 func (d *loader) recoverSegment(s *segment) (cut int64, err error) {
-	producers, err := d.newProducerState()
-	if err != nil {
-		return 0, err
-	}
+	producers := d.newProducerState()
 	if err := d.rebuildProducers(producers, d.o.LogStartOffset, s.base, false); err != nil {
 		return 0, err
 	}
 	if cut, err = d.rebuild(s, producers); err != nil {
 		return 0, err
 	}
-	return cut, d.log.snapshot(producers, true)
+	return cut, d.snapshot(producers)
+}
+
+// recoverSealed recovers a segment that takes no appends, as far as is known yet.
+func (d *loader) recoverSealed(s *segment) error {
+	_, err := d.recoverSegment(s)
+	return errors.Join(err, s.parkIndexes())
+}
+
+// snapshot writes a snapshot without waiting for the disk: an unclean start
+// removes one that did not get there, and a clean stop waits for it.
+func (d *loader) snapshot(p *ProducerState) error {
+	written, err := d.log.snapshot(p, false)
+	if written {
+		d.unsynced = append(d.unsynced, p.mapEndOffset())
+	}
+	return err
 }
 
 // rebuild walks the batches of the file, checks each one's size and CRC, and
@@ -100,7 +114,9 @@ func (d *loader) rebuild(s *segment, producers *ProducerState) (cut int64, err e
 		return 0, err
 	}
 	defer s.unpin()
-	walk := batchWalk{file: file, limit: size, buf: make([]byte, 64<<10)}
+	buf := d.log.env.walks.get()
+	defer d.log.env.walks.put(buf)
+	walk := batchWalk{file: file, limit: size, buf: buf[:]}
 	next, lastEntry := s.base, int64(0)
 	for {
 		valid := walk.pos
@@ -132,11 +148,14 @@ func (d *loader) rebuild(s *segment, producers *ProducerState) (cut int64, err e
 	valid := walk.pos
 	s.size.Store(valid)
 	s.firstKnown = false
-	if err := file.Truncate(valid); err != nil {
-		return 0, err
+	if valid < size {
+		if err := file.Truncate(valid); err != nil {
+			return 0, err
+		}
 	}
 	s.sinceIndex = 0
-	return size - valid, s.seal(false)
+	s.walkedEnd = &next
+	return size - valid, s.sealOpen()
 }
 
 func (d *loader) rebuildEntry(s *segment, b record.Batch, pos int64, lastEntry *int64) error {
@@ -170,7 +189,7 @@ func (d *loader) rebuildProducers(p *ProducerState, start, end int64, clean bool
 		// more than the duplicates it could find.
 		for _, at := range append(marks, end) {
 			p.updateMapEndOffset(at)
-			if err := d.log.snapshot(p, true); err != nil {
+			if err := d.snapshot(p); err != nil {
 				return err
 			}
 		}
@@ -189,7 +208,7 @@ func (d *loader) rebuildProducers(p *ProducerState, start, end int64, clean bool
 		}
 	}
 	p.updateMapEndOffset(end)
-	if err := d.log.snapshot(p, true); err != nil {
+	if err := d.snapshot(p); err != nil {
 		return err
 	}
 	d.log.info("LogLoader", fmt.Sprintf("Producer state recovery took %dms for snapshot load and %dms for segment recovery from offset %d",
@@ -207,7 +226,7 @@ func (d *loader) replayProducers(p *ProducerState, start, end int64, marks []int
 		from := max(s.base, p.mapEndOffset(), start)
 		p.updateMapEndOffset(from)
 		if slices.Contains(marks, s.base) {
-			if err := d.log.snapshot(p, true); err != nil {
+			if err := d.snapshot(p); err != nil {
 				return err
 			}
 		}
@@ -293,107 +312,6 @@ func (l *Log) applyProducer(p *ProducerState, s *segment, b record.Batch) error 
 	}
 	p.updateMapEndOffset(b.NextOffset())
 	return nil
-}
-
-// errBadBatch means that the bytes at a position are no intact batch.
-var errBadBatch = errors.New("bad batch")
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// batchWalk reads a file batch by batch and checks the checksum of each
-// without ever holding more than its buffer.
-type batchWalk struct {
-	file  io.ReaderAt
-	pos   int64
-	limit int64
-	buf   []byte
-	have  []byte // bytes of buf that stand at pos
-}
-
-// minLength is the smallest batchLength Kafka's reader takes for one; zeros,
-// which a preallocated file ends with, are below.
-const minLength = 14
-
-// next returns the batch at pos: whole if it fits the buffer, else its header.
-// io.EOF when the rest is too short to be a batch; errBadBatch when it cannot
-// be one.
-func (w *batchWalk) next() (record.Batch, error) {
-	left := w.limit - w.pos
-	if left <= record.LogOverhead+5 { // nothing behind the magic byte
-		return nil, io.EOF
-	}
-	head, err := w.fill(int(min(left, record.HeaderSize)))
-	if err != nil {
-		return nil, err
-	}
-	length := int32(uint32(head[8])<<24 | uint32(head[9])<<16 | uint32(head[10])<<8 | uint32(head[11]))
-	if length < minLength {
-		return nil, fmt.Errorf("%w: length field %d", errBadBatch, length)
-	}
-	size := int64(length) + record.LogOverhead
-	if size > left {
-		return nil, io.EOF
-	}
-	if size < record.HeaderSize {
-		return nil, fmt.Errorf("%w: %d bytes", errBadBatch, size)
-	}
-	sum, err := w.checksum(size)
-	if err != nil {
-		return nil, err
-	}
-	b, err := w.fill(int(min(size, int64(len(w.buf)))))
-	if err != nil {
-		return nil, err
-	}
-	if batch := record.Batch(b); batch.CRC() != sum {
-		return nil, fmt.Errorf("%w: checksum %#08x, stored %#08x", errBadBatch, sum, batch.CRC())
-	}
-	w.pos += size
-	w.have = w.have[min(int64(len(w.have)), size):]
-	return record.Batch(b), nil
-}
-
-// fill returns n bytes at pos.
-func (w *batchWalk) fill(n int) ([]byte, error) {
-	if len(w.have) >= n {
-		return w.have[:n], nil
-	}
-	want := min(int64(len(w.buf)), w.limit-w.pos)
-	got, err := w.file.ReadAt(w.buf[:want], w.pos)
-	w.have = w.buf[:got]
-	if got >= n {
-		return w.have[:n], nil
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		return nil, io.EOF
-	}
-	return nil, err
-}
-
-// checksum is the CRC-32C of the batch at pos, from its attributes on.
-func (w *batchWalk) checksum(size int64) (uint32, error) {
-	const covered = 21
-	if size <= int64(len(w.buf)) {
-		b, err := w.fill(int(size))
-		if err != nil {
-			return 0, err
-		}
-		return crc32.Checksum(b[covered:], castagnoli), nil
-	}
-	sum, w0 := uint32(0), w.pos
-	w.have = nil
-	for at := w0 + covered; at < w0+size; {
-		n, err := w.file.ReadAt(w.buf[:min(int64(len(w.buf)), w0+size-at)], at)
-		if n == 0 {
-			if err == nil || errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
-			return 0, err
-		}
-		sum = crc32.Update(sum, castagnoli, w.buf[:n])
-		at += int64(n)
-	}
-	return sum, nil
 }
 
 // swapEnd is the offset after the last whole batch of a .log.swap file.

@@ -88,10 +88,7 @@ func (s *segment) batchesOf(e *producerEntry, before int64, found []batchMeta) (
 // nothing about them: a flush that overtakes the one after a roll moves it past
 // a snapshot that has not reached the disk.
 func (d *loader) removeUnreadableSnapshots() error {
-	p, err := d.newProducerState()
-	if err != nil {
-		return err
-	}
+	p := d.newProducerState()
 	for _, offset := range slices.Clone(p.snapshots) {
 		_, err := readSnapshot(p.fsys, p.snapshotPath(offset))
 		var corrupt *CorruptError

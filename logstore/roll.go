@@ -169,16 +169,19 @@ func (l *Log) flushAfterRoll(base int64) {
 
 // takeSnapshotLocked writes the producer state if it moved on since the last
 // snapshot.
-func (l *Log) takeSnapshotLocked(sync bool) error { return l.snapshot(l.producers, sync) }
+func (l *Log) takeSnapshotLocked(sync bool) error {
+	_, err := l.snapshot(l.producers, sync)
+	return err
+}
 
-func (l *Log) snapshot(p *ProducerState, sync bool) error {
+func (l *Log) snapshot(p *ProducerState, sync bool) (written bool, err error) {
 	begin := time.Now()
 	offset, count, written, err := p.takeSnapshot(sync)
 	if err == nil && written {
 		l.info("ProducerStateManager", fmt.Sprintf("Wrote producer snapshot at offset %d with %d producer ids in %d ms.",
 			offset, count, time.Since(begin).Milliseconds()))
 	}
-	return err
+	return written, err
 }
 
 func (c *Config) deleteDelay() time.Duration {

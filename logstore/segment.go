@@ -46,6 +46,7 @@ type segment struct {
 	checkMu   sync.Mutex  // one look at a time; taken before mu
 	rebuilt   bool        // the indexes, since the segment was opened; guarded by checkMu
 	found     bool        // on disk, and not recovered; guarded by Log.mu
+	walkedEnd *int64      // the offset after the last batch, as the loader's walk found it
 
 	// Guarded by Log.mu: only the appender and the loader touch them.
 	sinceIndex     int64 // bytes appended since the last index entry
@@ -383,6 +384,22 @@ func (s *segment) scan(pos, limit int64) (headerScan, func(), error) {
 // seal makes the segment inactive: one more time index entry, both indexes cut
 // to their entries, a preallocated .log cut to its size.
 func (s *segment) seal(preallocated bool) error {
+	if err := s.sealOpen(); err != nil {
+		return err
+	}
+	if preallocated {
+		if err := s.unwrite(); err != nil {
+			return err
+		}
+	}
+	return s.parkIndexes()
+}
+
+// parkIndexes lets go of what appends to the indexes needed.
+func (s *segment) parkIndexes() error { return errors.Join(s.index.rest(), s.times.rest()) }
+
+// sealOpen does for the indexes what seal does, and leaves them open.
+func (s *segment) sealOpen() error {
 	if err := errors.Join(s.index.ensure(), s.times.ensure()); err != nil {
 		return err
 	}
@@ -393,13 +410,7 @@ func (s *segment) seal(preallocated bool) error {
 	if err := s.times.maybeAppend(ts, offset, true); err != nil {
 		return err
 	}
-	if err := errors.Join(s.index.trim(), s.times.trim()); err != nil {
-		return err
-	}
-	if preallocated {
-		return s.unwrite()
-	}
-	return nil
+	return errors.Join(s.index.trim(), s.times.trim())
 }
 
 // sync makes all files of the segment durable.

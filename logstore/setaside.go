@@ -30,8 +30,12 @@ func setMalformedAside(fsys vfs.FS, logger *slog.Logger, path, instead string, d
 
 // openEpochs opens the epochs. When their file is malformed they are gathered
 // again from all batches; derive tells so.
-func (d *loader) openEpochs() (derive bool, err error) {
+func (d *loader) openEpochs(fresh bool) (derive bool, err error) {
 	l := d.log
+	if fresh {
+		l.epochs = newLeaderEpochs(l.env.fsys, d.o.Dir)
+		return false, nil
+	}
 	l.epochs, err = openLeaderEpochs(l.env.fsys, d.o.Dir)
 	if err == nil {
 		return false, nil

@@ -109,3 +109,30 @@ func TestPowerLossAfterCleanStop(t *testing.T) {
 	}
 	wantSequence(t, mem.CrashClone(vfs.KeepSynced))
 }
+
+// TestPowerLossAfterRecovery: recovery waits for no snapshot that it writes; the clean stop after it does.
+func TestPowerLossAfterRecovery(t *testing.T) {
+	mem := vfs.NewMem()
+	s, l := snapshotStore(t, mem)
+	if err := l.Flush(l.EndOffset()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Abort(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := crashStore(mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Log(crashed).unsynced) == 0 {
+		t.Error("the recovery wrote no snapshot")
+	}
+	if err := s.Close(CleanStop{}); err != nil {
+		t.Fatal(err)
+	}
+	left := mem.CrashClone(vfs.KeepSynced)
+	if found, err := Verify(left, "/data"); err != nil || len(found) > 0 {
+		t.Errorf("after the power loss: %v, %v", found, err)
+	}
+	wantSequence(t, left)
+}

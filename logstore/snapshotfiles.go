@@ -12,22 +12,34 @@ import (
 
 // listSnapshots finds the snapshot files of the directory.
 func (p *ProducerState) listSnapshots() error {
-	p.snapshots = nil
 	entries, err := p.fsys.ReadDir(p.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	var names []string
 	for _, entry := range entries {
-		offset, suffix, ok := parseSegmentFileName(entry.Name())
-		if ok && suffix == snapshotSuffix && !entry.IsDir() {
+		if !entry.IsDir() {
+			names = append(names, entry.Name())
+		}
+	}
+	p.noteSnapshots(names)
+	return nil
+}
+
+// noteSnapshots picks the snapshot files out of the names in the directory.
+func (p *ProducerState) noteSnapshots(names []string) {
+	p.snapshots = nil
+	for _, name := range names {
+		if offset, suffix, ok := parseSegmentFileName(name); ok && suffix == snapshotSuffix {
 			p.snapshots = append(p.snapshots, offset)
 		}
 	}
 	slices.Sort(p.snapshots)
-	return nil
+}
+
+// successor is an empty state over the same files; p is not used any more.
+func (p *ProducerState) successor() *ProducerState {
+	return &ProducerState{fsys: p.fsys, dir: p.dir, logger: p.logger, expirationMs: p.expirationMs, snapshots: p.snapshots}
 }
 
 func (p *ProducerState) snapshotPath(offset int64) string {

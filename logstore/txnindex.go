@@ -46,6 +46,7 @@ type TxnIndex struct {
 
 	mu     sync.RWMutex
 	known  bool // size is
+	none   bool // there is no file
 	closed bool
 	size   int64 // bytes of whole entries
 	last   int64 // last offset of the newest entry appended or -1
@@ -56,6 +57,13 @@ const abortedEntrySize = 34
 // openTxnIndex describes the index at path; no file is touched yet.
 func openTxnIndex(fsys vfs.FS, path string, base int64) *TxnIndex {
 	return &TxnIndex{fsys: fsys, path: path, base: base, last: -1}
+}
+
+// noteMissing is told by who has listed the directory that there is no file.
+func (x *TxnIndex) noteMissing() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.known, x.none, x.size, x.last = true, true, 0, -1
 }
 
 func appendAborted(dst []byte, t AbortedTxn) []byte {
@@ -125,6 +133,7 @@ func (x *TxnIndex) append(t AbortedTxn) error {
 	if err != nil {
 		return err
 	}
+	x.none = false
 	_, err = file.WriteAt(appendAborted(nil, t), x.size)
 	x.dirty.Store(true)
 	if err != nil {
@@ -257,6 +266,9 @@ func (x *TxnIndex) reset() error {
 }
 
 func (x *TxnIndex) cutLocked(size, last int64) error {
+	if x.none {
+		return nil
+	}
 	file, err := x.fsys.OpenFile(x.path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		x.size, x.last, x.known = 0, -1, true

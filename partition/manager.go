@@ -61,6 +61,16 @@ func (m *Manager) Get(tp logstore.TopicPartition) (*Partition, error) {
 // already there is only moved to the epoch. The error is that of writing the
 // log's epoch file; the partition is not added then.
 func (m *Manager) Add(log *logstore.Log, leaderEpoch int32) (*Partition, error) {
+	return m.add(log, leaderEpoch, log.AssignEpoch)
+}
+
+// Resume takes over a log that a start has loaded. It does as Add, but the log's
+// epoch file is left to Log.SettleEpochs, which has to follow.
+func (m *Manager) Resume(log *logstore.Log, leaderEpoch int32) (*Partition, error) {
+	return m.add(log, leaderEpoch, log.BeginEpoch)
+}
+
+func (m *Manager) add(log *logstore.Log, leaderEpoch int32, note func(epoch int32) error) (*Partition, error) {
 	tp := log.TopicPartition()
 	m.mu.RLock()
 	p := m.partitions[tp]
@@ -69,7 +79,7 @@ func (m *Manager) Add(log *logstore.Log, leaderEpoch int32) (*Partition, error) 
 		p = newPartition(log)
 		p.fixed = m.fixed
 	}
-	if err := p.BecomeLeader(leaderEpoch); err != nil {
+	if err := p.lead(leaderEpoch, note); err != nil {
 		return nil, fmt.Errorf("add partition: %w", err)
 	}
 	m.mu.Lock()

@@ -129,13 +129,16 @@ func (p *Partition) raiseHighWatermark(to int64) {
 // BecomeLeader begins a new epoch: it is written to the log's epoch file with
 // the end offset as its start, before any record can carry it. An epoch that
 // is not newer changes nothing.
-func (p *Partition) BecomeLeader(epoch int32) error {
+func (p *Partition) BecomeLeader(epoch int32) error { return p.lead(epoch, p.log.AssignEpoch) }
+
+// lead begins an epoch; note puts it among those of the log.
+func (p *Partition) lead(epoch int32, note func(epoch int32) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if epoch <= p.leaderEpoch.Load() {
 		return nil
 	}
-	if err := p.log.AssignEpoch(epoch); err != nil {
+	if err := note(epoch); err != nil {
 		return fmt.Errorf("become leader of %s in epoch %d: %w", p.tp, epoch, err)
 	}
 	p.leaderEpoch.Store(epoch)

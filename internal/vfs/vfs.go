@@ -95,27 +95,18 @@ func ReadFile(fsys FS, name string) ([]byte, error) {
 // new content is there, whole: it writes name+".tmp", syncs it, renames it over
 // name and syncs the directory. A left-over .tmp file is overwritten.
 func WriteFileAtomic(fsys FS, name string, data []byte, perm fs.FileMode) error {
-	tmp := name + ".tmp"
-	if err := writeSynced(fsys, tmp, data, perm); err != nil {
-		return fmt.Errorf("write %s: %w", tmp, err)
-	}
-	if err := fsys.Rename(tmp, name); err != nil {
+	if err := ReplaceFile(fsys, name, data, perm); err != nil {
 		return err
 	}
 	return fsys.SyncDir(filepath.Dir(name))
 }
 
-// ReplaceFile replaces a file as WriteFileAtomic does but does not wait for the
-// disk. After the end of the process the old or the new content is there, whole;
-// after a power loss there may be either, or nothing.
+// ReplaceFile replaces a file as WriteFileAtomic does but does not wait until
+// the new name is on disk: after a power loss either the old or the new content
+// is there, whole.
 func ReplaceFile(fsys FS, name string, data []byte, perm fs.FileMode) error {
 	tmp := name + ".tmp"
-	f, err := fsys.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteAt(data, 0)
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err := writeSynced(fsys, tmp, data, perm); err != nil {
 		return fmt.Errorf("write %s: %w", tmp, err)
 	}
 	return fsys.Rename(tmp, name)
