@@ -141,16 +141,17 @@ func runReady(ctx context.Context, args []string, c console) int {
 	return 0
 }
 
-// runStorage is kafka-storage: minibroker format, random-uuid and info do the work.
+// runStorage is kafka-storage: minibroker format and minibroker random-uuid do the work.
 func runStorage(ctx context.Context, args []string, c console) int {
 	if len(args) == 0 {
-		fmt.Fprintln(c.err, "usage: kafka-storage {format,random-uuid,info} ...")
+		fmt.Fprintln(c.err, "usage: kafka-storage {format,random-uuid} ...")
 		return 1
 	}
-	if args[0] == "format" {
-		return minibroker(ctx, append([]string{"format"}, args[1:]...), c)
+	if args[0] != "format" && args[0] != "random-uuid" {
+		fmt.Fprintf(c.err, "%s: this image's kafka-storage knows format and random-uuid\n", args[0])
+		return 1
 	}
-	return minibroker(ctx, append([]string{"format", "--" + args[0]}, args[1:]...), c)
+	return minibroker(ctx, args, c)
 }
 
 // runDumpLog is kafka-dump-log.
