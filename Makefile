@@ -5,7 +5,7 @@ ROUNDS ?= 500
 PIPELINE ?= 50
 PKGS = ./...
 
-.PHONY: help run build test check race fuzz torture pipeline handover bench image tidy
+.PHONY: $(shell sed -nE 's/^([a-z]+):.*/\1/p' Makefile)
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -43,6 +43,11 @@ handover: ## minibroker and Apache Kafka on one data directory, there and back t
 
 bench: ## Go benchmarks of the hot paths, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)
+
+images: image ## both container images, and all that is tried on them; needs a Docker daemon and docker-compose
+	docker build -f images/compat/Dockerfile -t minibroker:compat .
+	docker images minibroker
+	MINIBROKER_COMPAT_IMAGE=minibroker:compat $(GO) test ./integration -count=1 -timeout 20m -run 'TestContainerModules|TestComposeFiles' -v
 
 image: ## container image minibroker:latest, from scratch
 	docker build -t minibroker:latest .

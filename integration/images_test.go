@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -196,17 +197,19 @@ func awaitLog(t *testing.T, id, pattern string) {
 // produceAndConsume sends three records to a new topic and reads them back as a consumer group.
 func produceAndConsume(t *testing.T, addr string) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	topic := "check-" + strings.NewReplacer("/", "-", " ", "-", ".", "-", "#", "-").Replace(t.Name())
 	client := newClient(t, addr, kgo.AllowAutoTopicCreation(), kgo.ConsumeTopics(topic), kgo.ConsumerGroup("group-"+topic),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	for i := range 3 {
 		r := &kgo.Record{Topic: topic, Key: []byte("testcontainers"), Value: fmt.Appendf(nil, "rulezzz-%d", i)}
-		if err := client.ProduceSync(t.Context(), r).FirstErr(); err != nil {
+		if err := client.ProduceSync(ctx, r).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for got := 0; got < 3; {
-		fetches := client.PollFetches(t.Context())
+		fetches := client.PollFetches(ctx)
 		if err := fetches.Err(); err != nil {
 			t.Fatal(err)
 		}
