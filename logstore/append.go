@@ -144,9 +144,6 @@ func (l *Log) appendLocked(a *appendSet, o AppendOptions, cfg *Config) (AppendIn
 	if err := l.storeLocked(a, cfg); err != nil {
 		return l.refused(), l.storage("append", err)
 	}
-	if err := l.finishProducersLocked(a.bytes); err != nil {
-		return l.refused(), l.failLocked("append transaction index", err)
-	}
 	return AppendInfo{
 		FirstOffset: a.first, LastOffset: a.last, MaxTimestampMs: a.maxTimestamp,
 		LogAppendTimeMs: a.appendTimeMs, LogStartOffset: l.start.Load(), ShallowCount: a.count,
@@ -228,8 +225,9 @@ func (l *Log) checkProducersLocked(a *appendSet, o AppendOptions) (AppendInfo, e
 	return AppendInfo{}, nil
 }
 
-// storeLocked writes the set and its index entries and publishes it. After an
-// error nothing of it is left, or the log has failed for good.
+// storeLocked writes the set and its index entries, brings the producer state up
+// to the new end and publishes the set. After an error nothing of it is left, or
+// the log has failed for good.
 func (l *Log) storeLocked(a *appendSet, cfg *Config) error {
 	active := l.activeLocked()
 	if err := errors.Join(active.index.ensure(), active.times.ensure()); err != nil {
@@ -243,9 +241,15 @@ func (l *Log) storeLocked(a *appendSet, cfg *Config) error {
 	if err != nil {
 		return errors.Join(err, active.unwrite())
 	}
-	if err := active.addToIndexes(a.bytes, at, int64(cfg.IndexIntervalBytes)); err != nil {
+	undo := l.producers.undoFor(a.bytes)
+	err = active.addToIndexes(a.bytes, at, int64(cfg.IndexIntervalBytes))
+	if err == nil {
+		err = l.applyProducersLocked(active, a.bytes)
+	}
+	if err != nil {
 		active.setIndexingState(before)
-		if undo := errors.Join(active.unwrite(), active.index.truncateTo(l.end.Load()), active.times.truncateTo(l.end.Load())); undo != nil {
+		l.producers.undo(undo)
+		if undo := active.uncount(l.end.Load()); undo != nil {
 			return l.failLocked("undo an append", errors.Join(err, undo))
 		}
 		return err
@@ -254,21 +258,26 @@ func (l *Log) storeLocked(a *appendSet, cfg *Config) error {
 		active.firstTimestamp, active.firstKnown = record.Batch(a.bytes).MaxTimestamp(), true
 	}
 	l.publishAppendLocked(active, at+int64(len(a.bytes)), a.last+1)
+	l.publishUnstableLocked()
 	return nil
 }
 
-// finishProducersLocked brings the producer state up to the new end and writes
-// the transaction index entries of aborts.
-func (l *Log) finishProducersLocked(set []byte) error {
+// uncount takes back what a failed append wrote, at offset end and above.
+func (s *segment) uncount(end int64) error {
+	return errors.Join(s.unwrite(), s.index.truncateTo(end), s.times.truncateTo(end), s.aborted.truncateTo(end))
+}
+
+// applyProducersLocked brings the producer state up to the end of the set and
+// writes the transaction index entries of aborts. Only those can fail.
+func (l *Log) applyProducersLocked(active *segment, set []byte) error {
 	for len(set) > 0 {
 		b := record.Batch(set)
 		b = b[:b.Size()]
 		set = set[len(b):]
-		if err := l.applyProducer(l.producers, l.activeLocked(), b); err != nil {
+		if err := l.applyProducer(l.producers, active, b); err != nil {
 			return err
 		}
 	}
-	l.publishUnstableLocked()
 	return nil
 }
 

@@ -137,11 +137,20 @@ func (x *TxnIndex) append(t AbortedTxn) error {
 	_, err = file.WriteAt(appendAborted(nil, t), x.size)
 	x.dirty.Store(true)
 	if err != nil {
-		return errors.Join(err, file.Close())
+		return errors.Join(err, x.unwrite(file), file.Close())
 	}
 	x.size += abortedEntrySize
 	x.last = t.LastOffset
 	return file.Close()
+}
+
+// unwrite takes away what a failed append left, the file too if it is new: most
+// segments have none.
+func (x *TxnIndex) unwrite(file vfs.File) error {
+	if x.size == 0 {
+		return x.fsys.Remove(x.path)
+	}
+	return file.Truncate(x.size)
 }
 
 // each calls fn for the entries in order until it returns false.
