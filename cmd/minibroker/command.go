@@ -73,7 +73,14 @@ func newCommand(stdout, stderr io.Writer) *cobra.Command {
 	set.StringArrayVar(&f.topics, "topic", nil, "create `NAME:PARTITIONS[:key=value...]` at the start unless it is there; may be repeated")
 	set.StringVar(&f.portsFile, "ports-file", "", "write NAME=HOST:PORT of every listener to `FILE` once they serve, for port 0; removed at the stop")
 	set.StringVar(&f.logFormat, "log-format", logFormats[0], "log in `FORMAT` kafka, text or json")
-	cmd.AddCommand(newPing(stdout), newVerify(stdout, stderr), newFormat(stdout), newRandomUUID(stdout), newVersion(stdout))
+	cmd.AddCommand(
+		newPing(stdout),
+		newVerify(stdout, stderr),
+		newFormat(stdout),
+		newRandomUUID(stdout),
+		newDump(stdout, stderr),
+		newVersion(stdout),
+	)
 	return cmd
 }
 

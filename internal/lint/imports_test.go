@@ -44,8 +44,9 @@ var layers = map[string]layer{
 		[]string{kmsgPath, kbinPath}},
 	".": {6, []string{"txn", "internal/vfs", "record", "protocol", "config", "logstore", "server", "metadata",
 		"partition", "handlers", "group", "cleaner", "quota", "fault"}, nil},
+	"dump":           {3, []string{"internal/vfs", "record", "logstore"}, nil},
 	"brokertest":     {7, []string{".", "logstore", "config", "fault", "internal/vfs"}, nil},
-	"cmd/minibroker": {7, []string{".", "config", "logstore"}, []string{cobraPath}},
+	"cmd/minibroker": {7, []string{".", "config", "logstore", "dump"}, []string{cobraPath}},
 	// Kafka's tools for containers: a client, so nothing of the broker's
 	"cmd/kafkatools": {7, nil, []string{franzPath}},
 	"integration":    {8, nil, nil},
