@@ -47,6 +47,7 @@ type classic struct {
 	protocol        *string // chosen for the generation; nil when there is none
 	generation      int32
 	leader          string // member id; "" none
+	converted       bool   // it was loaded as what a consumer group turned into
 
 	members  map[string]*member
 	nextSeq  uint64

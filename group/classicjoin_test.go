@@ -277,3 +277,39 @@ func TestNewGroupIsNotKeptWhenItCannotBeWritten(t *testing.T) {
 	b.log.failWith(nil)
 	b.stable("g")
 }
+
+// TestMembersThatStartTogether expects one generation for those who come at the same
+// moment, though a first generation is not to be delayed, and that nobody is waited
+// for long.
+func TestMembersThatStartTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		began := time.Now()
+		first := b.joins(ask("g", ""))
+		time.Sleep(4 * time.Millisecond)
+		second := b.joins(ask("g", ""))
+		time.Sleep(4 * time.Millisecond)
+		id := b.join(ask("g", "", needsID)).MemberID
+		time.Sleep(8 * time.Millisecond)
+		third := b.joins(ask("g", id, needsID))
+		for _, answer := range []<-chan JoinResult{first, second, third} {
+			if r := <-answer; r.Err != nil || r.Generation != 1 {
+				t.Errorf("%+v", r)
+			}
+		}
+		if took := time.Since(began); took > 25*time.Millisecond {
+			t.Errorf("took %v", took)
+		}
+		b.wantState("g", "CompletingRebalance")
+
+		began = time.Now()
+		alone := b.joins(ask("alone", ""))
+		b.join(ask("alone", "", needsID)) // never comes back
+		if r := <-alone; r.Err != nil || r.Generation != 1 {
+			t.Errorf("%+v", r)
+		}
+		if took := time.Since(began); took != gatherRounds*gatherFor {
+			t.Errorf("took %v", took)
+		}
+	})
+}

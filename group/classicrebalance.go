@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"minibroker/record"
 )
@@ -41,7 +42,8 @@ func (c *classic) rebalanceLocked(reason string) {
 // again as long as some come, but not longer than the rebalance timeout.
 func (c *classic) delayLocked(delay, left int32) {
 	if delay <= 0 {
-		c.completeJoinLocked()
+		c.newMember = false
+		c.gatherLocked(gatherRounds)
 		return
 	}
 	c.joinTimer.setLocked(c.g, millis(delay), func() {
@@ -51,6 +53,26 @@ func (c *classic) delayLocked(delay, left int32) {
 		}
 		c.newMember = false
 		c.delayLocked(min(c.g.s.c.settings().InitialRebalanceDelayMs, left), max(left-delay, 0))
+	})
+}
+
+// A group whose first generation is not to be delayed still waits a moment for
+// members that start together with the first one, for else they wait until that
+// one sends its next heartbeat, which takes clients seconds. As long as somebody
+// new comes within gatherFor, or is about to, it waits on, for some rounds.
+const (
+	gatherFor    = 5 * time.Millisecond
+	gatherRounds = 10
+)
+
+func (c *classic) gatherLocked(rounds int) {
+	c.joinTimer.setLocked(c.g, gatherFor, func() {
+		if rounds <= 1 || !c.newMember && len(c.pending) == 0 {
+			c.completeJoinLocked()
+			return
+		}
+		c.newMember = false
+		c.gatherLocked(rounds - 1)
 	})
 }
 
@@ -193,6 +215,8 @@ func (c *classic) afterLossLocked(reason string) {
 }
 
 // startLocked gives the members of a group that was loaded a fresh session each.
+// A group that was a consumer group a moment ago has them join again: what those
+// had who have left is still to be divided, and the log does not say so.
 func (c *classic) startLocked() {
 	if len(c.members) == 0 {
 		return
@@ -201,8 +225,12 @@ func (c *classic) startLocked() {
 	for _, m := range c.orderedLocked() {
 		c.extendSessionLocked(m, m.sessionTimeoutMs)
 	}
-	if most := c.g.s.c.settings().MaxSize; len(c.members) > most {
+	most := c.g.s.c.settings().MaxSize
+	switch {
+	case len(c.members) > most:
 		c.rebalanceLocked("Freshly-loaded group is over capacity. Rebalancing in order to give a chance for consumers to commit offsets")
+	case c.converted:
+		c.rebalanceLocked("Freshly-loaded group was a consumer group")
 	}
 }
 

@@ -21,6 +21,8 @@ type consumer struct {
 	hash          int64 // of the metadata of the topics, as of the epoch
 	targetEpoch   int32
 	targetMs      int64 // when the target was made; 0 never
+	raisedMs      int64 // when the epoch was last raised in this run
+	changedMs     int64 // when anything last changed in this run
 	members       map[string]*consumerMember
 	static        map[string]string       // member ids by instance id
 	targets       map[string]partitionSet // by member id

@@ -143,6 +143,72 @@ func TestConsumerMembersTakeTurns(t *testing.T) {
 	})
 }
 
+// TestConsumerMembersAreAskedBack expects that a member comes back soon while
+// something is left to do or others may be about to join, and else after the
+// interval of the settings.
+func TestConsumerMembersAreAskedBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newConsumerBench(t)
+		interval := func(r *ConsumerHeartbeat) int32 {
+			t.Helper()
+			got, err := b.ConsumerHeartbeat(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got.HeartbeatIntervalMs
+		}
+		want := func(got, want int32) {
+			t.Helper()
+			if got != want {
+				t.Fatalf("asked back in %d ms, want %d", got, want)
+			}
+		}
+		want(interval(hello("m1")), 5000)
+		want(interval(alive("m1", 2, 0, 1, 2, 3)), 50) // the group is young
+		second()
+		want(interval(alive("m1", 2)), 5000)
+		want(interval(hello("m2")), 50)                // it waits for what the first has
+		want(interval(alive("m1", 2, 0, 1, 2, 3)), 50) // it has to give up some
+		want(interval(alive("m2", 3)), 50)
+		time.Sleep(3 * time.Second)
+		want(interval(alive("m2", 3)), 800)
+		time.Sleep(20 * time.Second)
+		want(interval(alive("m2", 3)), 5000)
+		want(interval(alive("m1", 2, 0, 1)), 5000)
+		want(interval(alive("m2", 3)), 5000)
+		b.wantConsumers("Stable", 3, 2)
+	})
+}
+
+// TestConsumerTargetWhenAllHaveCome expects that the members that come within the
+// assignment interval share one target, which is made when no more come.
+func TestConsumerTargetWhenAllHaveCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newConsumerBench(t)
+		b.say(hello("m1"), 2)
+		for _, id := range []string{"m2", "m3", "m4"} {
+			time.Sleep(90 * time.Millisecond)
+			b.say(hello(id), 2)
+			b.say(alive("m1", 2), 2)
+		}
+		b.wantConsumers("Assigning", 5, 4)
+		time.Sleep(100 * time.Millisecond)
+		if kept := b.say(alive("m1", 2, 0, 1, 2, 3), 2); len(kept) != 1 {
+			t.Fatalf("the first keeps %v", kept)
+		}
+		b.wantConsumers("Reconciling", 5, 4)
+		// Members that never cease to come do not hold it up.
+		for i := range 12 {
+			b.say(hello(string(rune('a'+i))), 5)
+			time.Sleep(90 * time.Millisecond)
+		}
+		if d, err := b.ConsumerDescribe("g"); err != nil || d.AssignmentEpoch != 5 {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		b.say(hello("z"), 18)
+	})
+}
+
 func TestConsumerRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newConsumerBench(t, func(s *Settings) { s.ConsumerMaxSize = 1 })

@@ -41,7 +41,9 @@ func (c *consumer) mayDowngradeLocked(size int) bool {
 // downgradeLocked turns the group into a classic one with the members that are
 // left. joining, if it is not nil, is a static member of the classic protocol in
 // the place of one that is gone; the changes before it put it there. rebalance
-// says that the members have to join again.
+// says that the members have to join again; they also have to when one of them
+// has not got yet what the target gives it, for as members of a classic group
+// they take it that they have.
 func (c *consumer) downgradeLocked(without []*consumerMember, joining *consumerMember, rebalance bool, before []consumerChange, reason string) error {
 	name := func(id string) string {
 		if joining != nil && slices.ContainsFunc(without, func(m *consumerMember) bool { return m.id == id }) {
@@ -63,10 +65,20 @@ func (c *consumer) downgradeLocked(without []*consumerMember, joining *consumerM
 		next.extendSessionLocked(m, m.sessionTimeoutMs)
 	}
 	c.g.s.logf(levelInfo, "[GroupId %s] Converted the consumer group to a classic group.", c.g.id)
-	if rebalance {
+	if rebalance || !c.reachedLocked(without) {
 		next.rebalanceLocked(reason)
 	}
 	return nil
+}
+
+// reachedLocked says that the members but these have all that they shall have.
+func (c *consumer) reachedLocked(without []*consumerMember) bool {
+	for id, m := range c.members {
+		if !m.reconciledTo(c.epoch) && !slices.ContainsFunc(without, func(w *consumerMember) bool { return w.id == id }) {
+			return false
+		}
+	}
+	return true
 }
 
 // asClassicLocked is the classic group that the group turns into. Each member

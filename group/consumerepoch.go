@@ -145,6 +145,7 @@ func (p *consumerPlan) raiseEpochLocked(old, m *consumerMember, bump bool) int32
 func (p *consumerPlan) epochLocked(hash int64) {
 	c := p.c
 	p.add(epochChange{c.epoch + 1, hash})
+	p.raised = true
 	c.g.s.logf(levelInfo, "[GroupId %s] Bumped group epoch to %d with metadata hash %d.", c.g.id, c.epoch+1, hash)
 }
 
@@ -179,13 +180,12 @@ func (c *consumer) assignorChangesLocked(old, m *consumerMember, set *Settings) 
 }
 
 // retargetLocked plans a new target assignment when the group's epoch is beyond
-// that of the one there is, and none was made a moment ago. It returns the
-// epoch of the target and m's part of it.
+// that of the one there is, and it is time for one. It returns the epoch of the
+// target and m's part of it.
 func (p *consumerPlan) retargetLocked(old, m *consumerMember, epoch int32, set *Settings) (int32, partitionSet, error) {
 	c := p.c
 	now := nowMs()
-	interval := int64(c.settings().AssignmentIntervalMs)
-	if c.targetEpoch >= epoch || (c.targetMs != 0 && interval != 0 && now-c.targetMs < interval) {
+	if c.targetEpoch >= epoch || !p.retargetDueLocked(now) {
 		return c.targetEpoch, c.targetOfLocked(m), nil
 	}
 	began := time.Now()
@@ -206,6 +206,21 @@ func (p *consumerPlan) retargetLocked(old, m *consumerMember, epoch int32, set *
 	}
 	p.add(targetChange{epoch, now})
 	return epoch, parts[m.id], nil
+}
+
+// quietShare is the part of the assignment interval that no member may come or
+// go for a target to be made before the interval is over.
+const quietShare = 10
+
+// retargetDueLocked says whether a target may be made. The interval after the one
+// before gathers the members that come together, so that one target serves
+// them all; when they have all come, there is nothing left to wait for.
+func (p *consumerPlan) retargetDueLocked(now int64) bool {
+	c, interval := p.c, int64(p.c.settings().AssignmentIntervalMs)
+	if c.targetMs == 0 || now-c.targetMs >= interval {
+		return true
+	}
+	return !p.raised && now-c.raisedMs >= max(1, interval/quietShare)
 }
 
 // assignmentSpecLocked is what an assignor works with, once m is as given.

@@ -134,7 +134,7 @@ func (g *Group) consumerHeartbeatLocked(r *ConsumerHeartbeat, created bool, set 
 	if err != nil {
 		return none, err
 	}
-	bump := changed || resolved || c.assignorChangesLocked(old, m, set)
+	bump := changed || resolved || plan.unsettled || c.assignorChangesLocked(old, m, set)
 	epoch := plan.raiseEpochLocked(old, m, bump)
 	target, part, err := plan.retargetLocked(old, m, epoch, set)
 	if err != nil {
@@ -146,7 +146,7 @@ func (g *Group) consumerHeartbeatLocked(r *ConsumerHeartbeat, created bool, set 
 	}
 	consumerSet := c.settings()
 	c.extendSessionLocked(m.id, consumerSet.SessionTimeoutMs)
-	result := ConsumerHeartbeatResult{MemberID: m.id, Epoch: m.epoch, HeartbeatIntervalMs: consumerSet.HeartbeatIntervalMs}
+	result := ConsumerHeartbeatResult{MemberID: m.id, Epoch: m.epoch, HeartbeatIntervalMs: c.askBackMsLocked(m, r.Epoch == joinEpoch, consumerSet.HeartbeatIntervalMs)}
 	full := r.RebalanceTimeoutMs != -1 && (r.Topics != nil || r.Regex != nil) && r.Owned != nil
 	if r.Epoch == joinEpoch || full || !old.assigned.equal(m.assigned) {
 		list := listOf(m.assigned.partitions())

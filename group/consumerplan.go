@@ -10,10 +10,12 @@ type consumerPlan struct {
 	c       *consumer
 	before  []record.Record  // records that come first: what the group was
 	changes []consumerChange // to the group
+	raised  bool             // the epoch is one of the changes
 	resolve bool             // the regular expressions are to be resolved
 	settled *consumerMember  // whose progress has changed, for its rebalance timer
 
-	joined []*member // members of a classic group that go on in this one
+	joined    []*member // members of a classic group that go on in this one
+	unsettled bool      // that group was about to divide the partitions anew
 
 	compared bool  // the group's hash was compared with the topics
 	checked  int64 // of this version
@@ -52,6 +54,12 @@ func (p *consumerPlan) commitLocked() error {
 		}
 	}
 	p.afterLocked()
+	if len(p.changes) > 0 {
+		c.changedMs = nowMs()
+	}
+	if p.raised {
+		c.raisedMs = c.changedMs
+	}
 	return nil
 }
 

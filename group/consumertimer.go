@@ -12,6 +12,39 @@ const levelInfo = slog.LevelInfo
 // take the records.
 const retryFence = time.Second
 
+const (
+	// askBackLeastMs is how soon at least a member is asked back.
+	askBackLeastMs = 50
+	// youngMs is for how long after the group's epoch was raised more members are
+	// expected: those that start together with the one that raised it.
+	youngMs = 1000
+)
+
+// askBackMsLocked is when a member shall show up again: after the interval of the
+// settings when it has all that it shall have. It comes sooner while there is
+// something left to do, for nothing else brings it the news; and while the group is
+// young, for who has all partitions has to hear of the next member before that one
+// gets any. The longer nothing has changed, the later, in steps of two so that
+// clients, which report a new interval, have little to say:
+//
+//	unchanged for   0-200  200-400  400-800 ms  ...
+//	asked back in      50      100      200 ms  ...  up to the setting
+//
+// joins says that the member has just joined. It will acknowledge what it was
+// given anyway.
+func (c *consumer) askBackMsLocked(m *consumerMember, joins bool, settledMs int32) int32 {
+	now := nowMs()
+	young := !joins && now-c.raisedMs < youngMs
+	if !young && c.targetEpoch >= c.epoch && m.reconciledTo(c.targetEpoch) && !c.resolving {
+		return settledMs
+	}
+	ms, unchanged := int64(askBackLeastMs), now-c.changedMs
+	for ms < int64(settledMs) && 4*ms <= unchanged {
+		ms *= 2
+	}
+	return int32(min(ms, int64(settledMs)))
+}
+
 // extendSessionLocked gives a member so long until its next sign of life.
 func (c *consumer) extendSessionLocked(id string, ms int32) {
 	c.timersLocked(id).session.extendLocked(c.g, millis(ms), func() { c.fenceForLocked(id, "the member session expired") })

@@ -80,6 +80,7 @@ func (c *classic) upgradeLocked(plan *consumerPlan) error {
 		}
 		roles, parts, progress = append(roles, memberChange{n}), append(parts, partChange{m.id, part}), append(progress, currentOf(n))
 	}
+	plan.unsettled = c.state != Stable
 	plan.before = c.tombstonesLocked(nil)
 	for _, change := range roles {
 		change.applyLocked(plan.c)

@@ -79,7 +79,7 @@ func (s *shard) caughtUp(next int64) bool {
 // replayLog follows all records, also those that come while it does: nobody
 // commits meanwhile, but transactions are ended.
 func (s *shard) replayLog(began time.Time) error {
-	r := replay{s: s, unknown: map[int16]bool{}}
+	r := replay{s: s, unknown: map[int16]bool{}, ended: map[string]bool{}}
 	start := s.log.StartOffset()
 	buf, told := make([]byte, 0, min(loadBufferBytes, 1<<10)), began
 	for next := start; !s.caughtUp(next); {
@@ -124,6 +124,9 @@ func (s *shard) replayLog(began time.Time) error {
 type replay struct {
 	s       *shard
 	unknown map[int16]bool // types that a warning was written about
+	// ended are the consumer groups that were deleted, until there is a record
+	// of a classic group of that name.
+	ended map[string]bool
 }
 
 func (r *replay) batch(b record.Batch) error {
@@ -214,7 +217,10 @@ func (r *replay) classic(rec *record.Record) error {
 		return err
 	}
 	defer g.mu.Unlock()
-	g.machine = restoreClassic(g, v)
+	c := restoreClassic(g, v)
+	c.converted = r.ended[id] && len(v.Members) > 0
+	g.machine = c
+	delete(r.ended, id)
 	return nil
 }
 
@@ -259,6 +265,7 @@ func (r *replay) undoConsumer(id string, change consumerChange) {
 	g.mu.Unlock()
 	if _, gone := change.(epochGone); ok && gone {
 		r.s.dropGroup(id)
+		r.ended[id] = true
 	}
 }
 

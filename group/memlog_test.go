@@ -69,8 +69,11 @@ func (l *memLog) failWith(err error) {
 // records lists what was written from an offset on.
 func (l *memLog) records(t testing.TB, from int64) []record.Record {
 	t.Helper()
+	l.mu.Lock()
+	rest := l.bytes
+	l.mu.Unlock()
 	var all []record.Record
-	for rest := l.bytes; len(rest) > 0; {
+	for len(rest) > 0 {
 		batch, tail, err := record.Next(rest)
 		if err != nil {
 			t.Fatal(err)

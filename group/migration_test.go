@@ -106,6 +106,31 @@ func TestUpgradeAndBack(t *testing.T) {
 	})
 }
 
+// TestRestartAfterDowngrade restarts after the last member of the consumer protocol
+// has left and before the others have joined again: its partitions must not be
+// forgotten.
+func TestRestartAfterDowngrade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newConsumerBench(t)
+		old := b.classicOfOne()
+		b.say(hello("m2"), 2)
+		r := b.mustJoin(ask("g", old, reader(0, 1, 2, 3)))
+		kept := b.has(b.sync("g", r.Generation, old))
+		r = b.mustJoin(ask("g", old, reader(kept...)))
+		b.wantErr(b.sync("g", r.Generation, old).Err, nil)
+		b.say(alive("m2", leaveEpoch), leaveEpoch)
+		b = b.reload()
+		b.topics = newTopicSet(1, topicA())
+		b.wantErr(b.beat("g", r.Generation, old), ErrRebalanceInProgress)
+		if r = b.mustJoin(ask("g", old, reader(kept...))); r.Generation != 3 || r.LeaderID != old {
+			t.Fatalf("%+v", r)
+		}
+		b.wantErr(b.sync("g", 3, old, old, "all").Err, nil)
+		b = b.reload()
+		b.wantErr(b.beat("g", 3, old), nil) // once is enough
+	})
+}
+
 func TestUpgradeRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newConsumerBench(t, func(s *Settings) { s.Migration = MigrationPolicy{} })
