@@ -11,10 +11,10 @@ import (
 
 // AlterReplicaLogDirs, versions 1 and 2.
 //
-// A partition that is to be where it is stays there; mistakes are answered as
-// Kafka answers them. Moving a partition to another of this node's log dirs is
-// refused with INVALID_REQUEST, whose text sends people to the log, which says
-// what to do: Kafka would copy it in the background.
+// Partitions are copied to another of this node's log dirs in the background
+// and served meanwhile; the answer says that it has begun. Another request for
+// the same partition ends a move that is under way. Mistakes are answered as
+// Kafka answers them.
 
 func (a *API) alterReplicaLogDirs(_ context.Context, _ *protocol.Request, body *kmsg.AlterReplicaLogDirsRequest) (kmsg.Response, error) {
 	answer := kmsg.NewPtrAlterReplicaLogDirsResponse()
@@ -58,16 +58,18 @@ func (a *API) moveReplica(tp logstore.TopicPartition, path string) error {
 			target = d
 		}
 	}
-	if target == nil {
+	switch {
+	case target == nil:
 		return &apiError{code: codeLogDirNotFound}
+	case isCordoned(a.layers().List("cordoned.log.dirs"), target.Path):
+		return &apiError{code: codeInvalidReplicaAssignment}
 	}
 	if _, err := a.partitions.Get(tp); err != nil {
 		return err
 	}
-	if a.store.LogDir(tp) == target {
-		return nil
+	if err := a.store.BeginMove(tp, target); err != nil {
+		a.log.Error("Error while changing replica dir for partition "+tp.String(), "error", err)
+		return err
 	}
-	a.log.Warn("partition " + tp.String() + " is not moved to " + path + ": partitions stay in their log dir while the broker runs. " +
-		"Stop it, move the directory and start it again")
-	return &apiError{code: codeInvalidRequest}
+	return nil
 }

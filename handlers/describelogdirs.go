@@ -16,7 +16,8 @@ import (
 //
 // Every log dir is listed, with those of the wanted partitions that lie in it;
 // the others are left out without a word. A null list of topics means all
-// partitions, an empty one none. No replica is ever on its way to another log dir.
+// partitions, an empty one none. A copy on its way to another log dir is listed
+// there, with how far it is behind.
 
 func (a *API) describeLogDirs(_ context.Context, _ *protocol.Request, body *kmsg.DescribeLogDirsRequest) (kmsg.Response, error) {
 	answer := kmsg.NewPtrDescribeLogDirsResponse()
@@ -27,6 +28,7 @@ func (a *API) describeLogDirs(_ context.Context, _ *protocol.Request, body *kmsg
 			perDir[dir] = append(perDir[dir], log)
 		}
 	}
+	moves := a.store.Moves()
 	cordoned := a.layers().List("cordoned.log.dirs")
 	for _, dir := range a.store.Dirs() {
 		d := kmsg.NewDescribeLogDirsResponseDir()
@@ -38,11 +40,44 @@ func (a *API) describeLogDirs(_ context.Context, _ *protocol.Request, body *kmsg
 		} else {
 			d.TotalBytes, d.UsableBytes = total, usable
 		}
-		d.IsCordoned = slices.Contains(cordoned, "*") || slices.Contains(cordoned, dir.Path)
+		d.IsCordoned = isCordoned(cordoned, dir.Path)
 		d.Topics = a.describedLogs(perDir[dir])
+		addFutures(&d, dir, moves, body)
 		answer.Dirs = append(answer.Dirs, d)
 	}
 	return answer, nil
+}
+
+// isCordoned reports whether a log dir takes no new replicas.
+func isCordoned(cordoned []string, path string) bool {
+	return slices.Contains(cordoned, "*") || slices.Contains(cordoned, path)
+}
+
+// addFutures adds the copies that are made in a log dir.
+func addFutures(d *kmsg.DescribeLogDirsResponseDir, dir *logstore.Dir, moves []logstore.Move, body *kmsg.DescribeLogDirsRequest) {
+	for _, m := range moves {
+		tp := m.Source.TopicPartition()
+		if m.To != dir || !isWanted(tp, body) {
+			continue
+		}
+		at := slices.IndexFunc(d.Topics, func(t kmsg.DescribeLogDirsResponseDirTopic) bool { return t.Topic == tp.Topic })
+		if at < 0 {
+			t := kmsg.NewDescribeLogDirsResponseDirTopic()
+			t.Topic = tp.Topic
+			at, d.Topics = len(d.Topics), append(d.Topics, t)
+		}
+		p := kmsg.NewDescribeLogDirsResponseDirTopicPartition()
+		p.Partition, p.Size, p.IsFuture = tp.Partition, m.Future.Size(), true
+		p.OffsetLag = max(m.Source.EndOffset()-m.Future.EndOffset(), 0)
+		d.Topics[at].Partitions = append(d.Topics[at].Partitions, p)
+	}
+}
+
+// isWanted reports whether a request asks for a partition.
+func isWanted(tp logstore.TopicPartition, body *kmsg.DescribeLogDirsRequest) bool {
+	return body.Topics == nil || slices.ContainsFunc(body.Topics, func(t kmsg.DescribeLogDirsRequestTopic) bool {
+		return t.Topic == tp.Topic && slices.Contains(t.Partitions, tp.Partition)
+	})
 }
 
 // absolute is the path as clients see it.

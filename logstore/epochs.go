@@ -250,6 +250,21 @@ func (e *LeaderEpochs) truncateFromStart(start int64) error {
 	return e.cutLocked(kept)
 }
 
+// replace puts other epochs in the place of all; the file is durable.
+func (e *LeaderEpochs) replace(entries []epochStart) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.storeLocked(entries)
+}
+
+// adopt goes on with the epochs and the file of another.
+func (e *LeaderEpochs) adopt(other *LeaderEpochs) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.path, e.behind = other.path, other.behind
+	e.entries.Store(other.entries.Load())
+}
+
 // clear removes all epochs.
 func (e *LeaderEpochs) clear() error {
 	e.mu.Lock()

@@ -20,6 +20,7 @@ import (
 // log takes appends and reads meanwhile.
 type Replacement struct {
 	log      *Log
+	dir      string // of the log when it began
 	segment  *segment
 	interval int64 // index.interval.bytes
 }
@@ -30,7 +31,7 @@ func (l *Log) Replace(base int64) (*Replacement, error) {
 	cfg := l.config.Load()
 	s := newSegment(l, base, cfg)
 	s.setWaiting(cleanedSuffix)
-	r := &Replacement{log: l, segment: s, interval: int64(cfg.IndexIntervalBytes)}
+	r := &Replacement{log: l, dir: l.Dir(), segment: s, interval: int64(cfg.IndexIntervalBytes)}
 	if err := r.removeFiles(); err != nil {
 		return nil, r.failure("prepare", err)
 	}
@@ -41,13 +42,13 @@ func (l *Log) Replace(base int64) (*Replacement, error) {
 	return r, nil
 }
 
-// failure wraps an error of a file; ErrSegmentGone once the log is closed,
-// since its directory may have been renamed.
+// failure wraps an error of a file; ErrSegmentGone once the log is closed or
+// went on in another directory.
 func (r *Replacement) failure(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case r.log.closed.Load():
+	case r.log.closed.Load() || r.log.Dir() != r.dir:
 		return ErrSegmentGone
 	}
 	return r.log.storage(fmt.Sprintf("%s replacement %020d", what, r.segment.base), err)

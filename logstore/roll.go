@@ -106,10 +106,11 @@ func (l *Log) rollLocked(base int64, cfg *Config) error {
 		// Without it a start reads more batches. The append can go on.
 		l.error("ProducerStateManager", "Producer snapshot not written", "error", err)
 	}
+	producers := l.producers
 	l.rolls.Add(1)
 	l.env.background.Go(func() {
 		defer l.rolls.Done()
-		l.flushAfterRoll(base)
+		l.flushAfterRoll(producers, base)
 	})
 	return nil
 }
@@ -157,8 +158,8 @@ func (l *Log) logRolled(base int64, begin time.Time) {
 }
 
 // flushAfterRoll makes the snapshot at base and everything below durable.
-func (l *Log) flushAfterRoll(base int64) {
-	err := l.producers.syncSnapshot(base)
+func (l *Log) flushAfterRoll(producers *ProducerState, base int64) {
+	err := producers.syncSnapshot(base)
 	if err == nil || errors.Is(err, os.ErrNotExist) {
 		err = l.Flush(base)
 	}

@@ -19,6 +19,9 @@ type Store struct {
 
 	offline []string // directories that failed; not changed after Load
 
+	moves      *moves
+	unfinished []unfinishedMove // that Load found; ResumeMoves begins them again
+
 	// changes keeps removals apart from everything else; creations may run side
 	// by side, since most of their time goes to waiting for syncs. It is never
 	// taken on the data path.
@@ -64,7 +67,7 @@ func Open(o Options) (*Store, error) {
 	if len(o.Dirs) == 0 {
 		return nil, errors.New("no data directory given: set log.dirs")
 	}
-	s := &Store{env: newEnv(o.FS, o.Logger, o.OpenFiles), o: o, logs: make(map[TopicPartition]placed)}
+	s := &Store{env: newEnv(o.FS, o.Logger, o.OpenFiles), o: o, logs: make(map[TopicPartition]placed), moves: newMoves()}
 	if err := s.openDirs(); err != nil {
 		for _, d := range s.dirs {
 			err = errors.Join(err, d.unlock(false))
@@ -237,6 +240,18 @@ func (s *Store) put(l *Log, dir *Dir) {
 	s.logs[l.tp] = placed{log: l, dir: dir}
 }
 
+// putFound is put for a log that was found on disk; another one of the same
+// partition that is there already is returned instead.
+func (s *Store) putFound(l *Log, dir *Dir) (other *Log) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if have := s.logs[l.tp].log; have != nil {
+		return have
+	}
+	s.logs[l.tp] = placed{log: l, dir: dir}
+	return nil
+}
+
 // take removes a log from the map.
 func (s *Store) take(tp TopicPartition) (placed, error) {
 	s.mu.Lock()
@@ -255,6 +270,7 @@ func (s *Store) take(tp TopicPartition) (placed, error) {
 func (s *Store) Delete(tp TopicPartition) error {
 	s.changes.Lock()
 	defer s.changes.Unlock()
+	s.moves.giveUp(tp)
 	p, err := s.setAside(tp, deleteDirSuffix)
 	if err != nil {
 		return fmt.Errorf("delete log %s: %w", tp, err)
@@ -327,6 +343,9 @@ func (s *Store) Close(c CleanStop) error {
 		return nil
 	}
 	var err error
+	for _, m := range s.moves.all() {
+		err = errors.Join(err, m.future.Load().Close())
+	}
 	for _, d := range s.dirs {
 		err = errors.Join(err, s.closeDir(d, byDir[d], c))
 	}
@@ -377,6 +396,9 @@ func (s *Store) Abort() error {
 	var err error
 	for _, d := range s.dirs {
 		err = errors.Join(err, forEach(s.atOnce(), byDir[d], (*Log).abandon))
+	}
+	for _, m := range s.moves.all() {
+		err = errors.Join(err, m.future.Load().abandon())
 	}
 	s.env.background.Wait()
 	for _, d := range s.dirs {

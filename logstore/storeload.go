@@ -106,8 +106,12 @@ func (s *Store) partitionDirs(d *Dir) ([]dirName, error) {
 		switch name.suffix {
 		case deleteDirSuffix:
 			s.scheduleDelete(filepath.Join(d.Path, e.Name()))
-		case strayDirSuffix, futureDirSuffix:
-			s.env.logger.Warn("Found stray or future log dir " + filepath.Join(d.Path, e.Name()) + ", left alone")
+		case strayDirSuffix:
+			s.env.logger.Warn("Found stray log dir " + filepath.Join(d.Path, e.Name()) + ", left alone")
+		case futureDirSuffix:
+			s.mu.Lock()
+			s.unfinished = append(s.unfinished, unfinishedMove{tp: name.tp, in: d, path: filepath.Join(d.Path, e.Name())})
+			s.mu.Unlock()
 		default:
 			names = append(names, name)
 		}
@@ -125,12 +129,29 @@ func (s *Store) loadLog(d *Dir, name dirName, progress func() string) error {
 	if err != nil {
 		return fmt.Errorf("load log %s: %w", path, err)
 	}
-	if have := s.Log(name.tp); have != nil {
-		return errors.Join(fmt.Errorf("partition %s is in %s and in %s: remove one of them", name.tp, have.Dir(), path), l.abandon())
+	if have := s.putFound(l, d); have != nil {
+		return s.setCopyAside(l, d, have)
 	}
-	s.put(l, d)
 	s.env.logger.Info(fmt.Sprintf("Completed load of %s with %d segments, local-log-start-offset %d and log-end-offset %d in %dms %s",
 		l, len(*l.segments.Load()), l.StartOffset(), l.EndOffset(), time.Since(begin).Milliseconds(), progress()))
+	return nil
+}
+
+// setCopyAside deals with a second directory of a partition. When both hold the
+// same, a crash came while a copy took the place of its source: one is set
+// aside. Else people have to choose; Kafka 4.4.0 leaves it to them always.
+func (s *Store) setCopyAside(l *Log, d *Dir, have *Log) error {
+	path := l.Dir()
+	if err := l.abandon(); err != nil {
+		return err
+	}
+	if !l.isCopyOf(have) {
+		return fmt.Errorf("partition %s is in %s and in %s: remove one of them", l.tp, have.Dir(), path)
+	}
+	if err := l.rename(d.file(setAsideDirName(l.tp, strayDirSuffix))); err != nil {
+		return fmt.Errorf("%w: %w", ErrStorage, err)
+	}
+	s.env.logger.Warn("Partition " + l.tp.String() + " is in " + have.Dir() + " and in " + path + ", with the same records; the second is renamed to " + l.Dir())
 	return nil
 }
 
