@@ -14,14 +14,13 @@ type Kind int8
 const (
 	Classic Kind = iota
 	Consumer
+	Share   // kept, not coordinated
+	Streams // kept, not coordinated
 )
 
 // String is the kind as lists show it.
 func (k Kind) String() string {
-	if k == Consumer {
-		return "consumer"
-	}
-	return "classic"
+	return [...]string{"classic", "consumer", "share", "streams"}[k]
 }
 
 // Group is one group. Names of methods that need its lock end in Locked.

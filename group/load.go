@@ -162,6 +162,9 @@ func (r *replay) record(rec *record.Record, producer int64) error {
 	case typeConsumerGroup, typeConsumerPartitions, typeConsumerMember, typeConsumerTarget, typeConsumerPart, typeConsumerCurrent, typeConsumerRegex:
 		return r.consumer(rec, kind)
 	}
+	if of, ok := foreignKind(kind); ok {
+		return r.foreign(rec, kind, of)
+	}
 	if !r.unknown[kind] {
 		r.unknown[kind] = true
 		r.s.logf(slog.LevelWarn, "Unknown record type %d while loading offsets and group metadata. Ignoring it. It could be a left over from an aborted upgrade.", kind)
@@ -205,7 +208,13 @@ func (r *replay) classic(rec *record.Record) error {
 		return err
 	}
 	if rec.Value == nil {
-		r.s.dropGroup(id)
+		if g := r.s.find(id); g != nil {
+			_, ok := g.machine.(*classic)
+			g.mu.Unlock()
+			if ok {
+				r.s.dropGroup(id)
+			}
+		}
 		return nil
 	}
 	v, err := decodeClassic(bytes.Clone(rec.Value)) // its bytes are kept, the buffer is not
