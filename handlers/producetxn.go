@@ -34,7 +34,8 @@ func (a *API) beginTransactions(req *protocol.Request, body *kmsg.ProduceRequest
 	if body.TransactionID == nil {
 		return nil
 	}
-	producer, several, asked := a.findTransactions(c)
+	verify := req.Version >= 12 || a.layers().Bool("transaction.partition.verification.enable")
+	producer, several, asked := a.findTransactions(c, verify, req.Version >= 12)
 	if several {
 		for i := range c.entries {
 			c.entries[i].fail(codeInvalidProducerIDMapping, "")
@@ -42,10 +43,6 @@ func (a *API) beginTransactions(req *protocol.Request, body *kmsg.ProduceRequest
 		return nil
 	}
 	if !asked {
-		return nil
-	}
-	if req.Version < 12 && !a.layers().Bool("transaction.partition.verification.enable") {
-		c.verifyAll(func(txn.Partition) bool { return true })
 		return nil
 	}
 	hold, err := a.txns.Hold(*body.TransactionID, producer)
@@ -65,8 +62,9 @@ func (a *API) beginTransactions(req *protocol.Request, body *kmsg.ProduceRequest
 }
 
 // findTransactions notes the membership of each entry and returns the producer,
-// whether there are several, and whether the coordinator has to be asked.
-func (a *API) findTransactions(c *produceCall) (producer txn.Producer, several, asked bool) {
+// whether there are several, and whether the coordinator has to be asked. bumps
+// says that the producer raises its epoch with each transaction.
+func (a *API) findTransactions(c *produceCall, verify, bumps bool) (producer txn.Producer, several, asked bool) {
 	found := false
 	for i := range c.entries {
 		e := &c.entries[i]
@@ -85,8 +83,16 @@ func (a *API) findTransactions(c *produceCall) (producer txn.Producer, several, 
 		if err != nil {
 			continue
 		}
+		if !verify {
+			e.member = verified
+			continue
+		}
 		e.member = openHere
-		if !p.Log().HasOpenTransaction(own.ID, own.Epoch) {
+		begins, err := p.Log().BeginsTransaction(own.ID, own.Epoch, batch.BaseSequence(), bumps)
+		switch {
+		case err != nil:
+			e.member, e.txnError = toVerify, err
+		case begins:
 			e.member, asked = toVerify, true
 		}
 	}
@@ -101,7 +107,7 @@ func (e *produceEntry) txnPartition() txn.Partition {
 func (c *produceCall) unverified() []txn.Partition {
 	var list []txn.Partition
 	for i := range c.entries {
-		if e := &c.entries[i]; e.member == toVerify {
+		if e := &c.entries[i]; e.member == toVerify && e.txnError == nil {
 			list = append(list, e.txnPartition())
 		}
 	}
@@ -113,7 +119,7 @@ func (c *produceCall) verifyAll(has func(txn.Partition) bool) {
 	for i := range c.entries {
 		e := &c.entries[i]
 		switch {
-		case e.member != toVerify:
+		case e.member != toVerify || e.txnError != nil:
 		case has(e.txnPartition()):
 			e.member = verified
 		default:
@@ -125,7 +131,7 @@ func (c *produceCall) verifyAll(has func(txn.Partition) bool) {
 // refuseUnverified notes why the partitions to be verified are not.
 func (c *produceCall) refuseUnverified(err error) {
 	for i := range c.entries {
-		if e := &c.entries[i]; e.member == toVerify {
+		if e := &c.entries[i]; e.member == toVerify && e.txnError == nil {
 			e.txnError = err
 		}
 	}

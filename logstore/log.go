@@ -220,12 +220,14 @@ func (l *Log) ActiveProducers() []ActiveProducer {
 	return l.producers.active()
 }
 
-// HasOpenTransaction reports whether the producer has a transaction of this
-// epoch open in the log.
-func (l *Log) HasOpenTransaction(producerID int64, epoch int16) bool {
+// BeginsTransaction reports whether a transactional batch of the producer would
+// begin its transaction in the log. Such a batch is remembered until one is
+// appended: those behind it are refused. bumps says that the producer raises its
+// epoch with each transaction. ErrInvalidProducerEpoch: there is a newer one.
+func (l *Log) BeginsTransaction(producerID int64, epoch int16, sequence int32, bumps bool) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.producers.hasOpenTransaction(producerID, epoch)
+	return l.producers.beginning(producerID, epoch, sequence, bumps, time.Now())
 }
 
 // ExpireProducers forgets producers that wrote nothing for

@@ -30,6 +30,7 @@ type ProducerState struct {
 	inserted  uint64    // counts insertions, the order within a slot
 	tableSize int       // of the Java hash map that decides the order on disk
 	open      []openTxn // ascending by first offset
+	tried     map[int64]triedBatch
 
 	end       int64   // map end offset
 	lastTaken int64   // offset of the last snapshot written or loaded
@@ -89,7 +90,11 @@ func (p *ProducerState) check(b record.Batch, c producerCheck) (duplicate *batch
 	if b.IsControl() {
 		return nil, e.checkMarker(b, c)
 	}
-	return nil, e.checkData(b, c)
+	var tried error
+	if c.origin == Client {
+		tried = p.checkTried(b)
+	}
+	return nil, e.checkData(b, c, tried)
 }
 
 func (e *producerEntry) checkMarker(b record.Batch, c producerCheck) error {
@@ -112,7 +117,8 @@ func (e *producerEntry) checkMarker(b record.Batch, c producerCheck) error {
 	return nil
 }
 
-func (e *producerEntry) checkData(b record.Batch, c producerCheck) error {
+// checkData checks a data batch; tried says why it comes too early, if it does.
+func (e *producerEntry) checkData(b record.Batch, c producerCheck, tried error) error {
 	epoch := b.ProducerEpoch()
 	if epoch < e.epoch {
 		return fmt.Errorf("%w: producer %d, epoch %d, known %d", ErrInvalidProducerEpoch, e.id, epoch, e.epoch)
@@ -122,6 +128,9 @@ func (e *producerEntry) checkData(b record.Batch, c producerCheck) error {
 	}
 	// Coordinators write with sequences of their own.
 	if c.origin == Client {
+		if tried != nil {
+			return tried
+		}
 		if err := e.checkSequence(b, c); err != nil {
 			return err
 		}
@@ -165,6 +174,7 @@ func (p *ProducerState) hasOpenTransaction(id int64, epoch int16) bool {
 // transaction that a marker ended, nil when the batch is no marker or the
 // producer had none open here. Such a transaction stays open until finish.
 func (p *ProducerState) update(b record.Batch) (*endedTxn, error) {
+	p.followTried(b)
 	if !b.IsControl() {
 		p.updateData(b)
 		return nil, nil
@@ -276,6 +286,7 @@ func (p *ProducerState) expired(e *producerEntry, now time.Time) bool {
 
 // removeExpired forgets producers that wrote nothing for the expiration time.
 func (p *ProducerState) removeExpired(now time.Time) (removed int) {
+	p.expireTried(now)
 	for id, e := range p.producers {
 		if p.expired(e, now) {
 			delete(p.producers, id)
@@ -288,6 +299,7 @@ func (p *ProducerState) removeExpired(now time.Time) (removed int) {
 // clear forgets everything but the snapshot files.
 func (p *ProducerState) clear() {
 	clear(p.producers)
+	clear(p.tried)
 	p.open = nil
 }
 
