@@ -24,6 +24,8 @@ type transactor struct {
 	id    string // transactional id
 	bumps bool   // transaction version 2: the epoch is raised with each end
 	stamp int64  // timestamp of the records, 0 for now
+	// timeoutMs is the transaction's.
+	timeoutMs int32
 
 	producer  record.Producer
 	sequences map[place]int32
@@ -31,7 +33,7 @@ type transactor struct {
 
 func newTransactor(t *testing.T, addr, id string, bumps bool) *transactor {
 	t.Helper()
-	x := &transactor{t: t, id: id, bumps: bumps, sequences: map[place]int32{}}
+	x := &transactor{t: t, id: id, bumps: bumps, timeoutMs: 900_000, sequences: map[place]int32{}}
 	x.use(addr)
 	return x
 }
@@ -103,11 +105,11 @@ func (x *transactor) begin() {
 	x.must("init", x.init)
 }
 
-// init asks for a producer id once. The transaction's timeout is the longest that brokers allow.
+// init asks for a producer id once.
 func (x *transactor) init() int16 {
 	x.t.Helper()
 	q := kmsg.NewPtrInitProducerIDRequest()
-	q.TransactionalID, q.TransactionTimeoutMillis = &x.id, 900_000
+	q.TransactionalID, q.TransactionTimeoutMillis = &x.id, x.timeoutMs
 	a := answer[*kmsg.InitProducerIDResponse](x, q, 4)
 	if a.ErrorCode == 0 {
 		x.continueAs(a.ProducerID, a.ProducerEpoch)
@@ -130,14 +132,16 @@ func (x *transactor) write(p place, values ...string) {
 }
 
 // add makes a partition part of the transaction, as producers of version 1 do.
-func (x *transactor) add(p place) int16 {
+func (x *transactor) add(p place) int16 { return x.addAs(p, 3) }
+
+func (x *transactor) addAs(p place, version int16) int16 {
 	x.t.Helper()
 	q := kmsg.NewPtrAddPartitionsToTxnRequest()
 	q.TransactionalID, q.ProducerID, q.ProducerEpoch = x.id, x.producer.ID, x.producer.Epoch
 	t := kmsg.NewAddPartitionsToTxnRequestTopic()
 	t.Topic, t.Partitions = p.topic, []int32{p.partition}
 	q.Topics = append(q.Topics, t)
-	return answer[*kmsg.AddPartitionsToTxnResponse](x, q, 3).Topics[0].Partitions[0].ErrorCode
+	return answer[*kmsg.AddPartitionsToTxnResponse](x, q, version).Topics[0].Partitions[0].ErrorCode
 }
 
 // send produces a transactional batch.
