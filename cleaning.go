@@ -41,6 +41,15 @@ func (b *Broker) cleanerSettings() cleaner.Settings {
 	}
 }
 
+// CleanerMetrics gives numbers on compaction; ok is false when
+// log.cleaner.enable is false.
+func (b *Broker) CleanerMetrics() (m cleaner.Metrics, ok bool) {
+	if b.cleaner == nil {
+		return m, false
+	}
+	return b.cleaner.Metrics(), true
+}
+
 // clean compacts until ctx ends.
 func (b *Broker) clean(ctx context.Context) {
 	if b.cleaner != nil {

@@ -31,11 +31,14 @@ type candidate struct {
 	bound     int64              // first offset that may not be cleaned, a segment's base
 	clean     int64              // bytes below first
 	dirty     int64              // bytes in [first, bound)
-	overdue   bool               // max.compaction.lag.ms has passed
+	delay     int64              // ms by which max.compaction.lag.ms has passed, 0 when it has not
 }
 
-// ratio is the dirty part of what can be cleaned.
+// ratio is the dirty part of what can be cleaned, 0 of nothing.
 func (c *candidate) ratio() float64 {
+	if c.dirty == 0 {
+		return 0
+	}
 	return float64(c.dirty) / float64(c.clean+c.dirty)
 }
 
@@ -44,7 +47,7 @@ func (c *candidate) due() bool {
 	if c.dirty == 0 {
 		return false
 	}
-	return c.overdue || c.ratio() > c.config.MinCleanableRatio
+	return c.delay > 0 || c.ratio() > c.config.MinCleanableRatio
 }
 
 // look finds out what is dirty in a log. now is in ms.
@@ -62,7 +65,7 @@ func (c *Cleaner) look(p Partition, now int64) (*candidate, error) {
 	}
 	d.clean = bytesOf(segmentsIn(d.segments, -1, d.first))
 	d.dirty = bytesOf(segmentsIn(d.segments, min(d.first, d.bound), d.bound))
-	return d, d.findOverdue(now)
+	return d, d.findDelay(now)
 }
 
 // firstDirty is the checkpointed offset, or the log start where that is of no
@@ -119,7 +122,8 @@ func (d *candidate) sealedFrom(offset int64) []logstore.Segment {
 	return segmentsIn(d.segments, offset, d.segments[len(d.segments)-1].Base())
 }
 
-func (d *candidate) findOverdue(now int64) error {
+// findDelay looks for the oldest of the dirty segments' first batches.
+func (d *candidate) findDelay(now int64) error {
 	if d.config.MaxCompactionLagMs == math.MaxInt64 {
 		return nil
 	}
@@ -128,9 +132,8 @@ func (d *candidate) findOverdue(now int64) error {
 		if err != nil {
 			return err
 		}
-		if ts > 0 && ts < now-d.config.MaxCompactionLagMs {
-			d.overdue = true
-			return nil
+		if ts > 0 {
+			d.delay = max(d.delay, now-d.config.MaxCompactionLagMs-ts)
 		}
 	}
 	return nil

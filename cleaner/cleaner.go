@@ -42,6 +42,7 @@ type Cleaner struct {
 
 	mu     sync.Mutex
 	states map[*logstore.Log]*state
+	tally  tally
 	woken  chan struct{} // closed by the next Wake
 	freed  chan struct{} // closed when a thread next lets go of a log
 }
@@ -52,6 +53,7 @@ type state struct {
 	aside   bool      // uncleanable until restart
 	retryAt time.Time // after an error of its files
 	idle    outlook   // nothing was to be done
+	ratio   float64   // when it was looked at last
 }
 
 // outlook is all that decides on what is to be done with a log, apart from
@@ -68,7 +70,7 @@ func New(o Options) *Cleaner {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	c := &Cleaner{o: o, log: o.Logger, states: make(map[*logstore.Log]*state), woken: make(chan struct{}), freed: make(chan struct{})}
-	c.throttle.rate = func() float64 { return o.Settings().BytesPerSecond }
+	c.tally = tally{lastRun: time.Now(), last: make(map[int]lastPass)}
 	return c
 }
 
@@ -100,6 +102,8 @@ func (c *Cleaner) Run(ctx context.Context) {
 
 func (c *Cleaner) runThreads(ctx context.Context, settings Settings, wake <-chan struct{}) {
 	says(c.log, "org.apache.kafka.storage.internals.log.LogCleaner").Info("Starting the log cleaner")
+	c.throttle.start()
+	c.threadsStart()
 	ctx, stop := context.WithCancel(ctx)
 	var threads sync.WaitGroup
 	for i := range settings.Threads {
@@ -189,13 +193,19 @@ func (c *Cleaner) compacted() []Partition {
 // and marks it as busy.
 func (c *Cleaner) choose(partitions []Partition, thread int, settings Settings) *candidate {
 	var best *candidate
-	now := time.Now()
+	now, dirtiest := time.Now(), 0.0
+	defer func() { c.looked(now, dirtiest) }()
 	for _, p := range partitions {
 		before := outlookOf(p)
-		if !c.claim(p.Log(), now, before) {
+		claimed, ratio := c.claim(p.Log(), now, before)
+		dirtiest = max(dirtiest, ratio)
+		if !claimed {
 			continue
 		}
 		d, err := c.look(p, now.UnixMilli())
+		if err == nil {
+			dirtiest = max(dirtiest, c.rate(d))
+		}
 		switch {
 		case err != nil:
 			c.failed(thread, p, -1, err, now.Add(settings.Backoff))
@@ -225,16 +235,31 @@ func (o *outlook) timeless() bool {
 }
 
 // claim makes a log the caller's, unless another thread has it, it is set
-// aside, or nothing has changed since it was found to be in order.
-func (c *Cleaner) claim(log *logstore.Log, now time.Time, o outlook) bool {
+// aside, or nothing has changed since it was found to be in order; then ratio
+// is what it was.
+func (c *Cleaner) claim(log *logstore.Log, now time.Time, o outlook) (claimed bool, ratio float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.states[log]
-	if s == nil || s.busy || s.aside || now.Before(s.retryAt) || s.idle == o && o.timeless() {
-		return false
+	switch {
+	case s == nil || s.busy || s.aside || now.Before(s.retryAt):
+		return false, 0
+	case s.idle == o && o.timeless():
+		return false, s.ratio
 	}
 	s.busy = true
-	return true
+	return true, 0
+}
+
+// rate remembers the dirty part of a log that was looked at.
+func (c *Cleaner) rate(d *candidate) float64 {
+	ratio := d.ratio()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s := c.states[d.log]; s != nil {
+		s.ratio = ratio
+	}
+	return ratio
 }
 
 func (c *Cleaner) release(log *logstore.Log) {
@@ -270,10 +295,12 @@ func (c *Cleaner) clean(ctx context.Context, thread int, settings Settings, d *c
 		c.failed(thread, d.partition, d.first, err, time.Now().Add(settings.Backoff))
 		return false
 	}
-	text := p.stats.report(thread, tp.String(), d.first, end)
-	says(c.log, threadLogger).Info(fmt.Sprintf("[kafka-log-cleaner-thread-%d]: %s", thread, text))
+	c.cleaned(thread, p)
+	for _, line := range p.stats.report(thread, tp.String(), d.first, end) {
+		says(c.log, threadLogger).Info(fmt.Sprintf("[kafka-log-cleaner-thread-%d]: %s", thread, line))
+	}
 	if p.stats.invalid > 0 {
-		says(c.log, threadLogger).Warn(fmt.Sprintf("[kafka-log-cleaner-thread-%d]: \tFound %d invalid messages during compaction.", thread, p.stats.invalid))
+		says(c.log, threadLogger).Warn(fmt.Sprintf("[kafka-log-cleaner-thread-%d]: Found %d invalid messages during compaction.", thread, p.stats.invalid))
 	}
 	return true
 }

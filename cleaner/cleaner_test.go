@@ -40,11 +40,19 @@ func newKeyed(t *testing.T, change func(*logstore.Config)) *keyed {
 // rolls.
 func (k *keyed) put(key, value string, ts int64) {
 	k.t.Helper()
-	b := record.NewBuilder(record.BuilderOptions{})
-	must(k.t, b.Append(record.Record{Key: []byte(key), Value: []byte(value), Timestamp: ts}))
+	k.append("t", record.BuilderOptions{}, record.Record{Key: []byte(key), Value: []byte(value), Timestamp: ts})
+}
+
+// append appends one batch.
+func (k *keyed) append(topic string, o record.BuilderOptions, records ...record.Record) {
+	k.t.Helper()
+	b := record.NewBuilder(o)
+	for _, r := range records {
+		must(k.t, b.Append(r))
+	}
 	batch, err := b.Build()
 	must(k.t, err)
-	_, err = k.log("t").Append(batch, logstore.AppendOptions{})
+	_, err = k.log(topic).Append(batch, logstore.AppendOptions{})
 	must(k.t, err)
 }
 
@@ -136,10 +144,9 @@ func TestChangedSettings(t *testing.T) {
 func TestThrottle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tr throttle
-		tr.rate = func() float64 { return 1000 }
 		begin := time.Now()
 		for range 100 {
-			must(t, tr.pass(context.Background(), 500))
+			must(t, wait(context.Background(), tr.pause(500, 1000, time.Now())))
 			time.Sleep(20 * time.Millisecond)
 		}
 		if took := time.Since(begin); took < 40*time.Second || took > 55*time.Second {
@@ -148,7 +155,7 @@ func TestThrottle(t *testing.T) {
 		ctx, stop := context.WithCancel(context.Background())
 		stop()
 		time.Sleep(time.Second)
-		if err := tr.pass(ctx, 1<<30); err == nil {
+		if err := wait(ctx, tr.pause(1<<30, 1000, time.Now())); err == nil {
 			t.Error("a stopped cleaner waited")
 		}
 	})

@@ -63,10 +63,12 @@ func (c *Cleaner) seize(ctx context.Context, log *logstore.Log) error {
 }
 
 func (c *Cleaner) cleanOnce(ctx context.Context, d *candidate) error {
-	end, err := c.newPass(ctx, 0, c.o.Settings(), d).run()
+	pass := c.newPass(ctx, 0, c.o.Settings(), d)
+	end, err := pass.run()
 	if err != nil {
 		return err
 	}
+	c.cleaned(0, pass)
 	return c.o.Checkpoints.CheckpointCleaner(d.log.TopicPartition(), end)
 }
 

@@ -72,15 +72,24 @@ func (p *pass) advance(n int) error {
 		return errAborted
 	}
 	p.stats.read(n)
-	if line := p.stats.progressLine(time.Now()); line != "" {
-		p.say("%s: %s", p.log.TopicPartition(), line)
-	}
+	p.tell()
 	return p.pause(n)
 }
 
+func (p *pass) tell() {
+	if line := p.stats.progressLine(time.Now()); line != "" {
+		p.say("%s: %s", p.log.TopicPartition(), line)
+	}
+}
+
+// pause counts bytes that were read or are to be written, and waits while they
+// are too many. It looks up every second to see whether the log is still there.
 func (p *pass) pause(n int) error {
-	if err := p.throttle.pass(p.ctx, n); err != nil {
-		return errAborted
+	for left := p.throttle.pause(n, p.settings.BytesPerSecond, time.Now()); left > 0; left -= time.Second {
+		if wait(p.ctx, min(left, time.Second)) != nil || p.log.Closed() {
+			return errAborted
+		}
+		p.tell()
 	}
 	return nil
 }

@@ -74,11 +74,12 @@ func (p *pass) located(s logstore.Segment, at int64, err error) error {
 	return s.Corrupt(at, err)
 }
 
-// newHorizon is until when tombstones and markers seen by this pass stay. Kafka
-// lets a very large delete.retention.ms wrap around into the past.
+// newHorizon is until when tombstones and markers seen by this pass stay;
+// record.NoTimestamp for good, when delete.retention.ms is so large that the
+// sum is no time: Apache Kafka 4.4.0 then sets no horizon.
 func (p *pass) newHorizon() int64 {
 	if p.config.DeleteRetentionMs > math.MaxInt64-p.now {
-		return math.MaxInt64
+		return record.NoTimestamp
 	}
 	return p.now + p.config.DeleteRetentionMs
 }

@@ -56,13 +56,15 @@ func (s *stats) progressLine(now time.Time) string {
 
 func megabytes(n int64) float64 { return float64(n) / (1 << 20) }
 
-// report is Kafka's table at the end of a pass.
-func (s *stats) report(thread int, log string, from, to int64) string {
+// report is Kafka's table at the end of a pass, line by line. Kafka logs it as
+// one message with line ends in it; here each is one, since a log line is one
+// line.
+func (s *stats) report(thread int, log string, from, to int64) []string {
 	seconds := func(a, b time.Time) float64 { return max(b.Sub(a).Seconds(), 1e-9) }
 	total, index := seconds(s.start, s.end), seconds(s.start, s.mapped)
 	mb := megabytes(s.bytesIn)
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, "\n\t"+format, args...) }
+	var all []string
+	line := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
 	line("Log cleaner thread %d cleaned log %s (dirty section = [%d, %d])", thread, log, from, to)
 	line("%s MB of log processed in %.1f seconds (%s MB/sec).", grouped(mb), total, grouped(mb/total))
 	line("Indexed %s MB in %.1f seconds (%s Mb/sec, %.1f%% of total time)",
@@ -73,7 +75,7 @@ func (s *stats) report(thread int, log string, from, to int64) string {
 	line("Start size: %s MB (%s messages)", grouped(mb), groupDigits(fmt.Sprint(s.messagesIn)))
 	line("End size: %s MB (%s messages)", grouped(megabytes(s.bytesOut)), groupDigits(fmt.Sprint(s.messagesOut)))
 	line("%.1f%% size reduction (%.1f%% fewer messages)", reduction(s.bytesIn, s.bytesOut), reduction(s.messagesIn, s.messagesOut))
-	return b.String() + "\n"
+	return all
 }
 
 func reduction(before, after int64) float64 {

@@ -7,25 +7,26 @@ import (
 )
 
 // throttle holds all threads together to a number of bytes per second, read and
-// written. It looks at the rate every now and then and pauses whoever comes
-// next for as long as the bytes were too early.
+// written. It looks every now and then whether they keep to it and pauses whoever
+// comes next for as long as the bytes were too early.
 type throttle struct {
-	rate func() float64 // bytes per second
-
 	mu    sync.Mutex
 	since time.Time
 	bytes float64
 }
 
+// start forgets what went by: under another rate it was not too early.
+func (t *throttle) start() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.since, t.bytes = time.Time{}, 0
+}
+
 const throttleInterval = 300 * time.Millisecond
 
-// pass counts n bytes and waits if they are too many.
-func (t *throttle) pass(ctx context.Context, n int) error {
-	pause := t.pause(n, time.Now())
-	if pause <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(pause)
+// wait lets time pass unless ctx ends.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -35,7 +36,9 @@ func (t *throttle) pass(ctx context.Context, n int) error {
 	}
 }
 
-func (t *throttle) pause(n int, now time.Time) time.Duration {
+// pause counts n bytes and tells for how long to wait when they are too many.
+// rate is in bytes per second.
+func (t *throttle) pause(n int, rate float64, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.since.IsZero() {
@@ -46,7 +49,7 @@ func (t *throttle) pause(n int, now time.Time) time.Duration {
 	if elapsed < throttleInterval {
 		return 0
 	}
-	early := t.bytes/t.rate() - elapsed.Seconds()
+	early := t.bytes/rate - elapsed.Seconds()
 	t.since, t.bytes = now, 0
 	if early <= 0 {
 		return 0

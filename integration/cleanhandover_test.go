@@ -197,19 +197,25 @@ func (h *cleanHandover) awaitCleaned(t *testing.T, p *Process) {
 // throttle sets the cleaner's rate as the default of all brokers; "" takes it away.
 func (h *cleanHandover) throttle(t *testing.T, addr, rate string) {
 	t.Helper()
+	alterBrokers(t, addr, cleanRate, rate)
+}
+
+// alterBrokers sets the default of all brokers for a setting; "" takes it away.
+func alterBrokers(t *testing.T, addr, name, value string) {
+	t.Helper()
 	req := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	r := kmsg.NewIncrementalAlterConfigsRequestResource()
 	r.ResourceType = kmsg.ConfigResourceTypeBroker
 	c := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
-	c.Name, c.Op, c.Value = cleanRate, kmsg.IncrementalAlterConfigOpSet, &rate
-	if rate == "" {
+	c.Name, c.Op, c.Value = name, kmsg.IncrementalAlterConfigOpSet, &value
+	if value == "" {
 		c.Op, c.Value = kmsg.IncrementalAlterConfigOpDelete, nil
 	}
 	r.Configs = append(r.Configs, c)
 	req.Resources = append(req.Resources, r)
 	resp := ask[*kmsg.IncrementalAlterConfigsResponse](t, newClient(t, addr), req)
 	if code := resp.Resources[0].ErrorCode; code != 0 {
-		t.Fatalf("set %s to %q: error %d %s", cleanRate, rate, code, text(resp.Resources[0].ErrorMessage))
+		t.Fatalf("set %s to %q: error %d %s", name, value, code, text(resp.Resources[0].ErrorMessage))
 	}
 }
 

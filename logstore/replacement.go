@@ -112,11 +112,6 @@ func (r *Replacement) Swap(old []Segment) error {
 	if err := r.segment.rename(swapSuffix); err != nil {
 		return r.failure("rename", err)
 	}
-	// File systems may bring renames to the disk in any order: the new segment
-	// has to be complete there before the first old one goes.
-	if err := l.env.fsys.SyncDir(l.Dir()); err != nil {
-		return r.failure("rename", err)
-	}
 	if err := r.swapIn(old); err != nil {
 		return err
 	}

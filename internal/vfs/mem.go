@@ -24,6 +24,9 @@ const (
 	// of its last SyncDir. A file whose entry was not synced is gone, a rename
 	// or removal whose directory was not synced is undone.
 	KeepSynced
+	// KeepNames is a power loss after directories went to the disk and before
+	// files did: a directory is as it was last, a file as in KeepSynced.
+	KeepNames
 )
 
 // Mem is a file system in memory, for tests. Holes in files take no memory.
