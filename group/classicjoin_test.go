@@ -313,3 +313,39 @@ func TestMembersThatStartTogether(t *testing.T) {
 		}
 	})
 }
+
+// TestSlowButTimelyMembers has a second member come three seconds after the first and
+// the first come back two seconds after that, both with no more time than their
+// sessions, as clients have that know no rebalance timeout: none is out, also after
+// a restart.
+func TestSlowButTimelyMembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		first := b.stable("g")
+		for _, generation := range []int32{2, 4} {
+			time.Sleep(3 * time.Second)
+			second := b.joins(ask("g", ""))
+			time.Sleep(2 * time.Second)
+			b.wantErr(b.beat("g", generation-1, first), ErrRebalanceInProgress)
+			joined := b.mustJoin(ask("g", first))
+			other := <-second
+			if joined.Generation != generation || other.Generation != generation || len(joined.Members) != 2 {
+				t.Fatalf("%+v, %+v", joined, other)
+			}
+			waiting := b.syncs("g", generation, other.MemberID)
+			synctest.Wait()
+			b.wantErr(b.sync("g", generation, first, first, "one", other.MemberID, "two").Err, nil)
+			if s := <-waiting; string(s.Assignment) != "two" {
+				t.Fatalf("%+v", s)
+			}
+			b = b.reload()
+			b.wantState("g", "Stable")
+			b.wantErr(b.beat("g", generation, other.MemberID), nil)
+			b.Leave("g", []Leaving{{MemberID: other.MemberID}})
+			if r := b.mustJoin(ask("g", first)); r.Generation != generation+1 {
+				t.Fatalf("%+v", r)
+			}
+			b.wantErr(b.sync("g", generation+1, first, first, "all").Err, nil)
+		}
+	})
+}

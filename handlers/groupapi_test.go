@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -78,6 +80,25 @@ func TestJoinGroupByVersion(t *testing.T) {
 			t.Errorf("v%d: protocol type %v", version, j.ProtocolType)
 		}
 	}
+}
+
+// TestJoinWithoutRebalanceTimeout expects that a group waits as long as sessions last
+// for members whose version of the request has no other time.
+func TestJoinWithoutRebalanceTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _ := newGroupAPI(t)
+		r := joinRequest("g", "")
+		r.RebalanceTimeoutMillis = 0
+		first := ask[*kmsg.JoinGroupResponse](a, 0, r)
+		began := time.Now()
+		second := ask[*kmsg.JoinGroupResponse](a, 0, r) // the first does not come back
+		if took := time.Since(began); took != 10*time.Second {
+			t.Errorf("the second waited %v", took)
+		}
+		if first.Generation != 1 || second.Generation != 2 || len(second.Members) != 1 {
+			t.Errorf("%+v, %+v", first, second)
+		}
+	})
 }
 
 func TestSyncHeartbeatAndLeave(t *testing.T) {
