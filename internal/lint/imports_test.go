@@ -48,9 +48,10 @@ var layers = map[string]layer{
 	"brokertest":     {7, []string{".", "logstore", "config", "fault", "internal/vfs"}, nil},
 	"cmd/minibroker": {7, []string{".", "config", "logstore", "dump"}, []string{cobraPath}},
 	// Kafka's tools for containers: a client, so nothing of the broker's
-	"cmd/kafkatools": {7, nil, []string{franzPath}},
-	"integration":    {8, nil, nil},
-	"internal/lint":  {8, nil, nil},
+	"cmd/kafkatools":   {7, nil, []string{franzPath}},
+	"integration":      {8, nil, nil},
+	"integration/wire": {7, nil, []string{kmsgPath, kbinPath, "github.com/twmb/franz-go/pkg/kerr"}},
+	"internal/lint":    {8, nil, nil},
 	// what make test counts with
 	"internal/testreport": {8, nil, nil},
 }
