@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,6 +80,9 @@ func newCommand(stdout, stderr io.Writer) *cobra.Command {
 		newFormat(stdout),
 		newRandomUUID(stdout),
 		newDump(stdout, stderr),
+		newTopics(stdout),
+		newProduce(os.Stdin, stdout),
+		newConsume(stdout),
 		newVersion(stdout),
 	)
 	return cmd

@@ -18,6 +18,7 @@ type layer struct {
 
 const (
 	kmsgPath  = "github.com/twmb/franz-go/pkg/kmsg"
+	kerrPath  = "github.com/twmb/franz-go/pkg/kerr"
 	kbinPath  = "github.com/twmb/franz-go/pkg/kbin"
 	unixPath  = "golang.org/x/sys/unix"
 	cobraPath = "github.com/spf13/cobra"
@@ -44,9 +45,10 @@ var layers = map[string]layer{
 		[]string{kmsgPath, kbinPath}},
 	".": {6, []string{"txn", "internal/vfs", "record", "protocol", "config", "logstore", "server", "metadata",
 		"partition", "handlers", "group", "cleaner", "quota", "fault"}, nil},
+	"client":         {3, []string{"record"}, []string{kmsgPath, kerrPath}},
 	"dump":           {3, []string{"internal/vfs", "record", "logstore"}, nil},
 	"brokertest":     {7, []string{".", "logstore", "config", "fault", "internal/vfs"}, nil},
-	"cmd/minibroker": {7, []string{".", "config", "logstore", "dump"}, []string{cobraPath}},
+	"cmd/minibroker": {7, []string{".", "config", "logstore", "dump", "client", "record"}, []string{cobraPath, kmsgPath, kerrPath}},
 	// Kafka's tools for containers: a client, so nothing of the broker's
 	"cmd/kafkatools":   {7, nil, []string{franzPath}},
 	"integration":      {8, nil, nil},
