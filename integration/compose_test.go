@@ -57,5 +57,20 @@ func tryCompose(t *testing.T, file, name, image string) {
 			t.Fatalf("service %s ended with %s", job, code)
 		}
 	}
+	if name == "wurstmeister-create-topics" {
+		if got := partitionsOf(t, addr); got["orders"] != 4 || got["events"] != 1 {
+			t.Errorf("partitions %v: want 4 of orders and 1 of events", got)
+		}
+	}
 	produceAndConsume(t, addr)
+}
+
+// partitionsOf counts the partitions of each topic.
+func partitionsOf(t *testing.T, addr string) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	for _, topic := range topicsOf(t, newClient(t, addr)) {
+		counts[*topic.Topic] = len(topic.Partitions)
+	}
+	return counts
 }
