@@ -190,7 +190,7 @@ func restartTransactions(t *testing.T, fsys vfs.FS, want []txnPromise, powerLoss
 	}
 	if part, err := b.partitions.Get(logstore.TopicPartition{Topic: "data"}); !powerLoss && (err != nil || part.LastStableOffset() != part.EndOffset()) {
 		b.Abort()
-		return fmt.Errorf("a transaction is left open: %w", err)
+		return fmt.Errorf("a transaction is left open: %v", err)
 	}
 	if err := b.Close(context.Background()); err != nil {
 		return fmt.Errorf("stop: %w", err)
@@ -230,11 +230,11 @@ func keepsTransactions(b *Broker, want []txnPromise) error {
 	for id, offset := range offsets {
 		d, err := b.transactions.Describe(id)
 		if err != nil && !errors.Is(err, txn.ErrNotFound) || d.State == txn.PrepareCommit || d.State == txn.PrepareAbort {
-			return fmt.Errorf("%s: %s, %w", id, d.State, err)
+			return fmt.Errorf("%s: %s, %v", id, d.State, err)
 		}
 		got, err := b.groups.Fetch(&group.FetchRequest{GroupID: id, MemberEpoch: -1}, []group.FetchPartition{{PartitionName: group.PartitionName{Topic: "data"}}})
 		if err != nil || got[0].Offset.Offset != offset {
-			return fmt.Errorf("%s: offset %+v, %w; want %d", id, got, err, offset)
+			return fmt.Errorf("%s: offset %+v, %v; want %d", id, got, err, offset)
 		}
 	}
 	return nil
@@ -246,7 +246,7 @@ func committedValues(log *logstore.Log) (values []string, err error) {
 	for at := log.StartOffset(); at < log.EndOffset(); {
 		info, err := log.Read(at, 1, logstore.ReadOptions{UpperBound: log.EndOffset(), MinOneMessage: true})
 		if err != nil || info.Records == nil {
-			return nil, fmt.Errorf("read at %d: %w", at, err)
+			return nil, fmt.Errorf("read at %d: nothing, %v", at, err)
 		}
 		b := make(record.Batch, info.Records.Len())
 		_, err = info.Records.ReadAt(b, 0)
