@@ -211,6 +211,7 @@ func (b *Broker) work(ctx context.Context) {
 	b.background(func() { b.clean(ctx) })
 	b.resumeMoves()
 	b.background(func() { b.runMoves(ctx) })
+	b.background(func() { b.store.RunSettling(ctx) })
 	b.background(func() {
 		if err := b.store.RunDeletions(ctx); err != nil && ctx.Err() == nil {
 			b.log.Error("Removing deleted partitions: "+err.Error(), "logger", "org.apache.kafka.storage.internals.log.LogManager")

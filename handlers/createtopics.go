@@ -79,6 +79,7 @@ func (a *API) createAll(topics []*kmsg.CreateTopicsRequestTopic, validateOnly bo
 	var plans []metadata.NewTopic
 	var planned []int // index in answers of each plan
 	records := 0
+	var usual []kmsg.CreateTopicsResponseTopicConfig // of topics without settings of their own
 	for i, t := range topics {
 		plan, err := a.planTopic(image, t)
 		if err == nil {
@@ -91,7 +92,14 @@ func (a *API) createAll(topics []*kmsg.CreateTopicsRequestTopic, validateOnly bo
 		if records += recordsOf(plan); records > maxRecordsPerRequest {
 			return nil, changeError(metadata.ErrTooManyRecords)
 		}
-		answers[i] = a.acceptTopic(plan)
+		if answers[i] = acceptTopic(plan); len(plan.Configs) > 0 {
+			answers[i].Configs = a.acceptedConfigs(plan.Configs)
+		} else {
+			if usual == nil {
+				usual = a.acceptedConfigs(nil)
+			}
+			answers[i].Configs = usual
+		}
 		plans, planned = append(plans, plan), append(planned, i)
 	}
 	if validateOnly {
@@ -323,7 +331,7 @@ func topicExists(name string) error {
 }
 
 // acceptTopic answers a topic that is created: with the settings that it has.
-func (a *API) acceptTopic(plan metadata.NewTopic) kmsg.CreateTopicsResponseTopic {
+func acceptTopic(plan metadata.NewTopic) kmsg.CreateTopicsResponseTopic {
 	answer := kmsg.NewCreateTopicsResponseTopic()
 	answer.Topic = plan.Name
 	answer.TopicID = plan.ID
@@ -332,17 +340,22 @@ func (a *API) acceptTopic(plan metadata.NewTopic) kmsg.CreateTopicsResponseTopic
 		answer.NumPartitions = int32(len(plan.Assignments))
 	}
 	answer.ReplicationFactor = 1
-	entries := a.layers().DescribeTopic(plan.Configs)
-	answer.Configs = make([]kmsg.CreateTopicsResponseTopicConfig, 0, len(entries))
+	return answer
+}
+
+// acceptedConfigs is all settings of a new topic that has these of its own.
+func (a *API) acceptedConfigs(own map[string]string) []kmsg.CreateTopicsResponseTopicConfig {
+	entries := a.layers().DescribeTopic(own)
+	configs := make([]kmsg.CreateTopicsResponseTopicConfig, 0, len(entries))
 	for i := range entries {
 		e := &entries[i]
 		c := kmsg.NewCreateTopicsResponseTopicConfig()
 		c.Name, c.Value, c.ReadOnly = e.Name, e.Value, e.ReadOnly
 		c.Source, c.IsSensitive = int8(e.Source), e.Sensitive
-		if given, ok := plan.Configs[e.Name]; ok && !e.Sensitive {
+		if given, ok := own[e.Name]; ok && !e.Sensitive {
 			c.Value = &given // as it was given: "delete,delete" stays that
 		}
-		answer.Configs = append(answer.Configs, c)
+		configs = append(configs, c)
 	}
-	return answer
+	return configs
 }

@@ -149,7 +149,28 @@ func (e *LeaderEpochs) Assign(epoch int32, start int64) error {
 	if !changed && !e.behind {
 		return nil
 	}
+	if e.missing {
+		return e.fillLocked(entries)
+	}
 	return e.storeLocked(entries)
+}
+
+// fillLocked writes the file of a new directory, which becomes durable as a
+// whole: nothing is in it that could be lost.
+func (e *LeaderEpochs) fillLocked(entries []epochStart) error {
+	if err := writeNew(e.fsys, e.path, formatLeaderEpochs(entries), 0); err != nil {
+		return err
+	}
+	e.behind, e.missing = false, false
+	e.entries.Store(&entries)
+	return nil
+}
+
+// sync makes the file durable as it is; there may be none.
+func (e *LeaderEpochs) sync() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return syncFile(e.fsys, e.path)
 }
 
 // begin notes an epoch that starts at the end of the log, as Assign does, and

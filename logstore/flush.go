@@ -2,6 +2,7 @@ package logstore
 
 import (
 	"errors"
+	"path/filepath"
 	"time"
 )
 
@@ -40,6 +41,9 @@ func (l *Log) flush(upTo int64) error {
 }
 
 func (l *Log) syncSegments(v view, from, upTo int64) error {
+	if err := l.settleWhole(); err != nil {
+		return err
+	}
 	created := false
 	for _, s := range v.segments[max(0, floorSegment(v.segments, from)):] {
 		if s.base >= upTo && s.base > from {
@@ -54,6 +58,18 @@ func (l *Log) syncSegments(v view, from, upTo int64) error {
 		return l.env.fsys.SyncDir(l.Dir())
 	}
 	return nil
+}
+
+// settleWhole makes a log that was just created durable with its entry in the
+// data directory, before the first records are.
+func (l *Log) settleWhole() error {
+	if !l.unsettled.Load() {
+		return nil
+	}
+	if err := l.settleFlushing(); err != nil {
+		return err
+	}
+	return l.env.fsys.SyncDir(filepath.Dir(l.Dir()))
 }
 
 func (l *Log) raiseRecoveryPoint(to int64) {

@@ -241,6 +241,18 @@ func (x *indexFile) resizeFull() error {
 	return x.resizeLocked(x.fullSize)
 }
 
+// createFull makes the file of a new segment at full size. It is not there yet.
+func (x *indexFile) createFull() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err := x.truncateFile(x.fullSize); err != nil {
+		return err
+	}
+	x.dirty.Store(true)
+	x.known, x.exists, x.size = true, true, x.fullSize
+	return nil
+}
+
 // reset drops all entries and gives the file its full size.
 func (x *indexFile) reset() error {
 	x.mu.Lock()

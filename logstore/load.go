@@ -42,6 +42,19 @@ func OpenLog(o LogOptions) (*Log, error) {
 }
 
 func openLog(env *env, o LogOptions) (*Log, error) {
+	l, err := newLog(env, o)
+	if err != nil {
+		return nil, err
+	}
+	d := &loader{log: l, o: o, cfg: &o.Config}
+	if err := d.load(strings.HasSuffix(l.name, deleteDirSuffix)); err != nil {
+		return nil, errors.Join(err, d.abandon())
+	}
+	return l, nil
+}
+
+// newLog is a log without files.
+func newLog(env *env, o LogOptions) (*Log, error) {
 	l := &Log{env: env, keepIndexes: o.KeepIndexes, lastFlush: time.Now()}
 	l.dir.Store(&o.Dir)
 	l.config.Store(&o.Config)
@@ -52,10 +65,6 @@ func openLog(env *env, o LogOptions) (*Log, error) {
 		return nil, err
 	}
 	l.tp, l.name = name.tp, filepath.Base(o.Dir)
-	d := &loader{log: l, o: o, cfg: &o.Config}
-	if err := d.load(name.suffix == deleteDirSuffix); err != nil {
-		return nil, errors.Join(err, d.abandon())
-	}
 	return l, nil
 }
 

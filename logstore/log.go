@@ -35,11 +35,12 @@ type Log struct {
 	recoveryPoint atomic.Int64
 	unstable      atomic.Int64 // first offset of the oldest open transaction, -1 for none
 	closed        atomic.Bool
+	unsettled     atomic.Bool // just created: neither files nor directory were synced yet
 	recent        recentPositions
 
 	epochs *LeaderEpochs
 
-	flushMu sync.Mutex // one flush at a time; taken without mu
+	flushMu sync.Mutex // one flush at a time, or settling; taken without mu
 
 	// rolls counts the flushes after a roll that still run. It grows under mu
 	// and not once closed is set; Close waits for it without mu.
@@ -153,7 +154,8 @@ func (l *Log) EpochEndOffset(epoch int32) (int32, int64) {
 }
 
 // AssignEpoch notes that a leader with this epoch starts at the end offset.
-// The leader-epoch-checkpoint is durable when it returns.
+// The leader-epoch-checkpoint is durable when it returns, unless the log was
+// just created.
 func (l *Log) AssignEpoch(epoch int32) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -91,13 +91,12 @@ func TestPartitionMetadataGolden(t *testing.T) {
 func TestPartitionMetadataDamages(t *testing.T) {
 	const id = "49LjvB0e3i9D3oOu5Pu-DA"
 	for text, want := range map[string]error{
-		"":                                  ErrMalformed,
-		"version: 0":                        ErrMalformed,
-		"version: 1\ntopic_id: " + id:       ErrVersion,
-		"version: x\ntopic_id: " + id:       ErrVersion,
-		"topic_id: " + id:                   ErrMalformed,
-		"version: 0\ntopic_id:" + id:        ErrMalformed,
-		"version: 0\ntopic_id: " + id + "A": ErrMalformed,
+		"version: 0":                                       ErrMalformed,
+		"version: 1\ntopic_id: " + id:                      ErrVersion,
+		"version: x\ntopic_id: " + id:                      ErrVersion,
+		"topic_id: " + id:                                  ErrMalformed,
+		"version: 0\ntopic_id:" + id:                       ErrMalformed,
+		"version: 0\ntopic_id: " + id + "A":                ErrMalformed,
 		"version: 0\ntopic_id: " + strings.Repeat("A", 22): ErrMalformed,
 	} {
 		fsys, _ := memFile(t, partitionMetadataName, []byte(text))
@@ -105,6 +104,10 @@ func TestPartitionMetadataDamages(t *testing.T) {
 		if m, err := readPartitionMetadata(fsys, "/d"); !errors.Is(err, want) || !errors.As(err, &corrupt) {
 			t.Errorf("%q: got %+v, %v", text, m, err)
 		}
+	}
+	empty, _ := memFile(t, partitionMetadataName, nil)
+	if m, err := readPartitionMetadata(empty, "/d"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an empty file: got %+v, %v; want that there is none", m, err)
 	}
 	if _, err := parsePartitionMetadata("f", []byte("version: 0\ntopic_id: "+id+"\n")); err != nil {
 		t.Errorf("with a newline at the end: %v", err)

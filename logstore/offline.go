@@ -42,7 +42,7 @@ func (s *Store) dropDir(d *Dir) error {
 	for tp, p := range s.logs {
 		if p.dir == d {
 			gone = append(gone, p.log)
-			delete(s.logs, tp)
+			s.forgetLocked(tp)
 		}
 	}
 	s.mu.Unlock()

@@ -2,6 +2,7 @@ package logstore
 
 import (
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -18,10 +19,13 @@ type PartitionMetadata struct {
 }
 
 // readPartitionMetadata reads the file in a partition's directory;
-// fs.ErrNotExist when there is none.
+// fs.ErrNotExist when there is none, or nothing in it.
 func readPartitionMetadata(fsys vfs.FS, dir string) (PartitionMetadata, error) {
 	path := filepath.Join(dir, partitionMetadataName)
 	data, err := vfs.ReadFile(fsys, path)
+	if err == nil && len(data) == 0 { // of a power loss soon after the creation
+		err = &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
+	}
 	if err != nil {
 		return PartitionMetadata{}, err
 	}
@@ -57,6 +61,9 @@ func parsePartitionMetadata(path string, data []byte) (PartitionMetadata, error)
 
 // writePartitionMetadata replaces the file.
 func writePartitionMetadata(fsys vfs.FS, dir string, m PartitionMetadata) error {
-	text := "version: 0\ntopic_id: " + m.TopicID.String()
-	return vfs.WriteFileAtomic(fsys, filepath.Join(dir, partitionMetadataName), []byte(text), 0o644)
+	return vfs.WriteFileAtomic(fsys, filepath.Join(dir, partitionMetadataName), formatPartitionMetadata(m), 0o644)
+}
+
+func formatPartitionMetadata(m PartitionMetadata) []byte {
+	return []byte("version: 0\ntopic_id: " + m.TopicID.String())
 }

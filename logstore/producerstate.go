@@ -50,12 +50,18 @@ type endedTxn struct {
 // openProducerState lists the snapshots in a partition's directory. The state
 // is empty and ends at offset 0 until truncateAndReload.
 func openProducerState(fsys vfs.FS, dir string, logger *slog.Logger, expirationMs int64) (*ProducerState, error) {
+	p := newProducerState(fsys, dir, logger, expirationMs)
+	err := p.listSnapshots()
+	return p, err
+}
+
+// newProducerState is an empty state of a directory without snapshots.
+func newProducerState(fsys vfs.FS, dir string, logger *slog.Logger, expirationMs int64) *ProducerState {
 	p := &ProducerState{fsys: fsys, dir: dir, logger: logger, expirationMs: expirationMs}
 	if p.logger == nil {
 		p.logger = slog.New(slog.DiscardHandler)
 	}
-	err := p.listSnapshots()
-	return p, err
+	return p
 }
 
 // producerCheck says who wants to append a batch, and how.

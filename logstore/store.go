@@ -29,7 +29,11 @@ type Store struct {
 
 	mu     sync.RWMutex // a leaf
 	logs   map[TopicPartition]placed
+	used   map[*Dir]int // logs in each directory
 	closed bool
+
+	unsettled    []*Log        // created and not durable yet; see create.go; guarded by mu
+	wakeSettling chan struct{} // holds a value while there are such
 }
 
 // ErrUnknownLog: the store has no log of that partition.
@@ -67,7 +71,8 @@ func Open(o Options) (*Store, error) {
 	if len(o.Dirs) == 0 {
 		return nil, errors.New("no data directory given: set log.dirs")
 	}
-	s := &Store{env: newEnv(o.FS, o.Logger, o.OpenFiles), o: o, logs: make(map[TopicPartition]placed), moves: newMoves()}
+	s := &Store{env: newEnv(o.FS, o.Logger, o.OpenFiles), o: o, logs: make(map[TopicPartition]placed), used: make(map[*Dir]int), moves: newMoves(),
+		wakeSettling: make(chan struct{}, 1)}
 	if err := s.openDirs(); err != nil {
 		for _, d := range s.dirs {
 			err = errors.Join(err, d.unlock(false))
@@ -180,7 +185,7 @@ func (s *Store) LogDir(tp TopicPartition) *Dir {
 
 // Create makes a partition's directory in dir, or where the fewest logs are,
 // and opens its empty log. id goes to partition.metadata. Several may be
-// created at the same time.
+// created at the same time. It does not wait for the disk; see createLog.
 func (s *Store) Create(tp TopicPartition, id UUID, dir *Dir, cfg Config) (*Log, error) {
 	s.changes.RLock()
 	defer s.changes.RUnlock()
@@ -189,15 +194,13 @@ func (s *Store) Create(tp TopicPartition, id UUID, dir *Dir, cfg Config) (*Log, 
 		return nil, err
 	}
 	path := dir.file(tp.String())
-	l, err := openLog(s.env, LogOptions{Dir: path, Config: cfg, Clean: true, TopicID: id})
-	if err == nil {
-		err = s.env.fsys.SyncDir(dir.Path)
-	}
+	l, err := createLog(s.env, LogOptions{Dir: path, Config: cfg, Clean: true, TopicID: id})
 	if err != nil {
 		s.release(tp)
 		return nil, fmt.Errorf("%w: create log %s: %w", ErrStorage, path, err)
 	}
 	s.put(l, dir)
+	s.fresh(l)
 	s.env.logger.Info("Created log for partition " + tp.String() + " in " + path)
 	return l, nil
 }
@@ -216,28 +219,40 @@ func (s *Store) reserve(tp TopicPartition, dir *Dir) (*Dir, error) {
 	if dir == nil {
 		dir = s.leastUsedLocked()
 	}
-	s.logs[tp] = placed{dir: dir}
+	s.placeLocked(tp, placed{dir: dir})
 	return dir, nil
 }
 
 func (s *Store) release(tp TopicPartition) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.logs, tp)
+	s.forgetLocked(tp)
 }
 
 func (s *Store) leastUsedLocked() *Dir {
-	count := make(map[*Dir]int, len(s.dirs))
-	for _, p := range s.logs {
-		count[p.dir]++
+	return slices.MinFunc(s.dirs, func(a, b *Dir) int { return cmp.Compare(s.used[a], s.used[b]) })
+}
+
+// placeLocked enters a log, or changes its entry.
+func (s *Store) placeLocked(tp TopicPartition, p placed) {
+	if have, ok := s.logs[tp]; ok {
+		s.used[have.dir]--
 	}
-	return slices.MinFunc(s.dirs, func(a, b *Dir) int { return cmp.Compare(count[a], count[b]) })
+	s.used[p.dir]++
+	s.logs[tp] = p
+}
+
+func (s *Store) forgetLocked(tp TopicPartition) {
+	if have, ok := s.logs[tp]; ok {
+		s.used[have.dir]--
+	}
+	delete(s.logs, tp)
 }
 
 func (s *Store) put(l *Log, dir *Dir) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.logs[l.tp] = placed{log: l, dir: dir}
+	s.placeLocked(l.tp, placed{log: l, dir: dir})
 }
 
 // putFound is put for a log that was found on disk; another one of the same
@@ -248,7 +263,7 @@ func (s *Store) putFound(l *Log, dir *Dir) (other *Log) {
 	if have := s.logs[l.tp].log; have != nil {
 		return have
 	}
-	s.logs[l.tp] = placed{log: l, dir: dir}
+	s.placeLocked(l.tp, placed{log: l, dir: dir})
 	return nil
 }
 
@@ -260,7 +275,7 @@ func (s *Store) take(tp TopicPartition) (placed, error) {
 	if p.log == nil {
 		return p, fmt.Errorf("%w: %s", ErrUnknownLog, tp)
 	}
-	delete(s.logs, tp)
+	s.forgetLocked(tp)
 	return p, nil
 }
 
@@ -342,7 +357,7 @@ func (s *Store) Close(c CleanStop) error {
 	if !ok {
 		return nil
 	}
-	var err error
+	err := s.Settle()
 	for _, m := range s.moves.all() {
 		err = errors.Join(err, m.future.Load().Close())
 	}

@@ -175,6 +175,9 @@ func (v *verifier) partitionFile(dir, name string, segments map[int64]*verifiedS
 		return v.epochs(path, end)
 	case partitionMetadataName:
 		_, err := readPartitionMetadata(v.fsys, dir)
+		if errors.Is(err, fs.ErrNotExist) { // empty, after a power loss soon after the creation: made again at the start
+			return nil
+		}
 		return v.note(path, err)
 	case "quorum-state":
 		return nil
