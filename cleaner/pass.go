@@ -41,7 +41,8 @@ type pass struct {
 	settled   int64 // high watermark
 	pending   []byte
 
-	probes []probe // of the records of one batch
+	probes   []probe // of the records of one batch
+	breathed time.Time
 }
 
 func (c *Cleaner) newPass(ctx context.Context, thread int, s Settings, d *candidate) *pass {
@@ -67,13 +68,24 @@ func (p *pass) say(format string, args ...any) {
 // advance runs after each piece of input: it lets others run and the pass end
 // early, slows it down, and tells now and then how far it is.
 func (p *pass) advance(n int) error {
-	runtime.Gosched() // who serves a client must not wait until the runtime's patience ends, 10 ms
+	p.breathe()
 	if p.ctx.Err() != nil || p.log.Closed() {
 		return errAborted
 	}
 	p.stats.read(n)
 	p.tell()
 	return p.pause(n)
+}
+
+// breath is how long a pass computes before it lets others run: who serves a
+// client must not wait until the runtime's patience ends, 10 ms.
+const breath = time.Millisecond
+
+func (p *pass) breathe() {
+	if now := time.Now(); now.Sub(p.breathed) >= breath {
+		runtime.Gosched()
+		p.breathed = now
+	}
 }
 
 func (p *pass) tell() {
@@ -226,17 +238,13 @@ func (p *pass) fillFrom(s logstore.Segment, txns *transactions) (full bool, err 
 	}
 }
 
-// breath is how many records are looked at before others may run: a compressed
-// batch can hold very many.
-const breath = 1024
-
 // fillFromBatch puts the keys of one batch.
 func (p *pass) fillFromBatch(b record.Batch) (full bool, err error) {
 	p.probes = p.probes[:0]
 	last, ordered := b.BaseOffset()-1, true
 	_, err = p.filter.Select(b, p.config.MaxDecompressedBytes, func(r *record.Record) bool {
-		if p.stats.indexedMessages++; p.stats.indexedMessages%breath == 0 {
-			runtime.Gosched()
+		if p.stats.indexedMessages++; p.stats.indexedMessages%1024 == 0 {
+			p.breathe() // a compressed batch can hold very many
 		}
 		ordered = ordered && r.Offset > last
 		last = r.Offset

@@ -235,3 +235,41 @@ func TestNoVerdictOnDisorder(t *testing.T) {
 	}
 	c.release(d.log)
 }
+
+// TestNoAllocationsPerBatch: neither part of a pass allocates for a batch, once
+// its buffers have grown.
+func TestNoAllocationsPerBatch(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	builder := record.NewBuilder(record.BuilderOptions{})
+	for i := range 100 {
+		must(t, builder.Append(record.Record{Key: fmt.Appendf(nil, "key-%d", i%70), Value: make([]byte, 50)}))
+	}
+	b, err := builder.Build()
+	must(t, err)
+	for _, width := range []int64{0, 1000} {
+		p := &pass{offset: NewOffsetMap(1<<20, 0.9), candidate: &candidate{}, noted: verdicts{end: width}}
+		fill := func() {
+			if _, err := p.fillFromBatch(b); err != nil {
+				t.Fatal(err)
+			}
+			p.offset.Seen(200)
+		}
+		copied := func() {
+			kept, err := p.selectRecords(b, false, false, 0)
+			if err != nil || kept.Kept != 70 {
+				t.Fatalf("kept %d, %v", kept.Kept, err)
+			}
+			p.pending, err = p.filter.AppendRebuilt(p.pending[:0], record.NoTimestamp)
+			must(t, err)
+		}
+		fill()
+		if n := testing.AllocsPerRun(100, copied); n != 0 {
+			t.Errorf("with verdicts for %d offsets: %v allocations to copy a batch", width, n)
+		}
+		if n := testing.AllocsPerRun(100, fill); n != 0 {
+			t.Errorf("with verdicts for %d offsets: %v allocations to note a batch", width, n)
+		}
+	}
+}
