@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"minibroker/cleaner"
@@ -20,6 +21,7 @@ import (
 	"minibroker/internal/vfs"
 	"minibroker/logstore"
 	"minibroker/metadata"
+	"minibroker/meter"
 	"minibroker/partition"
 	"minibroker/protocol"
 	"minibroker/quota"
@@ -40,6 +42,7 @@ type Broker struct {
 	clusterID    string              // for directories without one
 	topics       []config.StartTopic // to create at the start
 	faults       *fault.Set          // nil: none can be given
+	requests     *meter.Requests     // nil: not counted
 	assign       *assignments
 	formatting   *formatting // nil unless this is the first start
 	listeners    []boundListener
@@ -55,8 +58,11 @@ type Broker struct {
 	cancel  context.CancelFunc // ends the background work
 	working sync.WaitGroup     // background work and accept loops
 
-	closing sync.Once
-	closed  error
+	uncleanElections atomic.Int64
+
+	stopping atomic.Bool
+	closing  sync.Once
+	closed   error
 }
 
 // Open starts a broker: it returns when all logs are loaded and every listener takes connections. An error leaves
@@ -64,7 +70,7 @@ type Broker struct {
 func Open(ctx context.Context, o Options) (*Broker, error) {
 	o = o.withDefaults()
 	b := &Broker{config: o.Config, log: o.Logger, loggers: o.Loggers, fs: o.FS,
-		readOnly: o.ReadOnly, faults: o.Faults, clusterID: o.ClusterID, topics: o.Topics, assign: newAssignments()}
+		readOnly: o.ReadOnly, faults: o.Faults, requests: o.Requests, clusterID: o.ClusterID, topics: o.Topics, assign: newAssignments()}
 	if err := b.open(ctx); err != nil {
 		b.abandon()
 		return nil, err
@@ -168,7 +174,7 @@ func (b *Broker) serve() error {
 		return err
 	}
 	b.server = server.New(server.Options{
-		Logger: b.log, Handler: b.harmed(api), Versions: versions,
+		Logger: b.log, Handler: b.harmed(api), Versions: versions, Requests: b.requests,
 		MaxRequestBytes:    b.config.Int("socket.request.max.bytes"),
 		Limits:             b.connectionLimits(b.layers(), b.meta.Image()),
 		RateWindow:         quota.Window{Samples: b.config.Int("quota.window.num"), Size: time.Duration(b.config.Long("quota.window.size.seconds")) * time.Second},
@@ -271,6 +277,7 @@ func (b *Broker) Close(ctx context.Context) error {
 }
 
 func (b *Broker) close(ctx context.Context) error {
+	b.stopping.Store(true)
 	ctx, cancel := context.WithTimeout(ctx, stopGrace)
 	defer cancel()
 	b.transactions.Close()

@@ -24,6 +24,9 @@ func (b *Broker) leadElected(old, topic *metadata.Topic) error {
 			errs = append(errs, fmt.Errorf("lead partition %s-%d: %w", topic.Name, p.ID, err))
 			continue
 		}
+		if p.RecoveryState != 0 && was.RecoveryState == 0 {
+			b.uncleanElections.Add(1)
+		}
 		if was.Leader != p.Leader {
 			b.leadElectedCoordinator(topic.Name, p.ID)
 		}

@@ -7,6 +7,7 @@ import (
 	"minibroker/fault"
 	"minibroker/handlers"
 	"minibroker/internal/vfs"
+	"minibroker/meter"
 )
 
 // Options says what a Broker is made of.
@@ -27,6 +28,8 @@ type Options struct {
 	// ReadOnly shows the data directories without changing a byte of them: reading and describing work, all that would write
 	// is refused. Topics of a directory without __cluster_metadata-0 are read off its partitions.
 	ReadOnly bool
+	// Requests counts requests and their times; nil counts nothing.
+	Requests *meter.Requests
 	// Faults are rules by which requests are harmed on purpose, for tests of clients; nil: there are none.
 	Faults *fault.Set
 }

@@ -92,6 +92,7 @@ func (a *API) answerFetch(ctx context.Context, req *protocol.Request, meter *quo
 			MaxWait:   time.Duration(body.MaxWaitMillis) * time.Millisecond,
 			Isolation: isolation,
 			Follower:  fromFollower(body),
+			Waited:    &req.Waited,
 		}, c.results)
 		if meter != nil {
 			meter.Run()
@@ -108,6 +109,7 @@ func (a *API) answerFetch(ctx context.Context, req *protocol.Request, meter *quo
 		return c.refused(req.Version, code, sessionID), nil
 	}
 	c.answer.begin(req.Version, codeNone, sessionID)
+	c.countSent()
 	c.encode()
 	a.nameFetchLeaders(c, req, body)
 	return protocol.Response{Parts: c.answer.end(), Done: c.release}, nil
@@ -334,6 +336,17 @@ func (c *fetchCall) createSession(sessions *fetchSessions, body *kmsg.FetchReque
 		}
 	}
 	return s.id
+}
+
+// countSent counts the records of the answer, before the parts take them over.
+func (c *fetchCall) countSent() {
+	for _, i := range c.picked {
+		if e := &c.entries[i]; e.read >= 0 {
+			if n := rangeLen(c.results[e.read].Records); n > 0 {
+				c.reads[e.read].Partition.CountSent(n)
+			}
+		}
+	}
 }
 
 // refused answers with an error of the session.

@@ -3,6 +3,7 @@ package handlers
 import (
 	"bytes"
 	"context"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -27,7 +28,9 @@ func (a *API) joinGroup(ctx context.Context, req *protocol.Request, body *kmsg.J
 	if body.Version < 1 {
 		r.RebalanceTimeoutMs = r.SessionTimeoutMs
 	}
+	begin := time.Now()
 	result, err := a.groups.Join(ctx, &r)
+	req.Waited = time.Since(begin)
 	if err != nil {
 		return nil, err
 	}

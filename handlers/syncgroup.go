@@ -3,6 +3,7 @@ package handlers
 import (
 	"bytes"
 	"context"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -15,7 +16,7 @@ import (
 // The answer is sent when the leader has divided the work. From version 5 on the
 // protocol has to be named.
 
-func (a *API) syncGroup(ctx context.Context, _ *protocol.Request, body *kmsg.SyncGroupRequest) (kmsg.Response, error) {
+func (a *API) syncGroup(ctx context.Context, req *protocol.Request, body *kmsg.SyncGroupRequest) (kmsg.Response, error) {
 	answer := kmsg.NewPtrSyncGroupResponse()
 	answer.Version = body.Version
 	answer.MemberAssignment = []byte{}
@@ -32,7 +33,9 @@ func (a *API) syncGroup(ctx context.Context, _ *protocol.Request, body *kmsg.Syn
 		part := &body.GroupAssignment[i]
 		r.Assignments[i] = group.Assignment{MemberID: part.MemberID, Part: bytes.Clone(part.MemberAssignment)}
 	}
+	begin := time.Now()
 	result, err := a.groups.Sync(ctx, &r)
+	req.Waited = time.Since(begin)
 	if err != nil {
 		return nil, err
 	}

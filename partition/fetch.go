@@ -34,6 +34,8 @@ type FetchSpec struct {
 	// Follower: the fetch comes in a replica's name. A single replica has no
 	// followers, each partition answers ErrNotLeader.
 	Follower bool
+	// Waited, where set, is told how long the fetch has waited, if it has.
+	Waited *time.Duration
 }
 
 // EpochEnd is where an epoch ends in this log.
@@ -83,6 +85,7 @@ func (r *ReadResult) size() int64 {
 func (m *Manager) Fetch(ctx context.Context, reads []Read, spec FetchSpec, dst []ReadResult) []ReadResult {
 	base := len(dst)
 	dst, missing := readAll(reads, spec, dst)
+	count(reads, dst[base:])
 	if missing <= 0 || spec.MaxWait <= 0 || len(reads) == 0 {
 		return dst
 	}
@@ -107,14 +110,18 @@ func (m *Manager) Fetch(ctx context.Context, reads []Read, spec FetchSpec, dst [
 		}
 		release(dst[base:])
 		dst = dst[:base]
-		select {
-		case <-w.ready:
-		case <-w.timer.C:
+		if !w.wait(ctx, spec.Waited) {
 			dst, _ = readAll(reads, spec, dst)
 			return dst
-		case <-ctx.Done():
-			dst, _ = readAll(reads, spec, dst)
-			return dst
+		}
+	}
+}
+
+// count counts a fetch for each of its partitions; what it reads again after a wait is the same fetch, as Kafka sees it.
+func count(reads []Read, results []ReadResult) {
+	for i := range reads {
+		if p := reads[i].Partition; p != nil {
+			p.traffic.read(results[i].Err)
 		}
 	}
 }

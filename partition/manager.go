@@ -32,6 +32,7 @@ type Manager struct {
 	mu         sync.RWMutex
 	partitions map[logstore.TopicPartition]*Partition
 	offline    map[logstore.TopicPartition]struct{} // their log directory failed
+	gone       Traffic                              // of partitions that were removed
 }
 
 // New makes a Manager without partitions.
@@ -97,6 +98,9 @@ func (m *Manager) Remove(tp logstore.TopicPartition) {
 	p := m.partitions[tp]
 	delete(m.partitions, tp)
 	delete(m.offline, tp)
+	if p != nil {
+		m.gone.Add(p.Traffic())
+	}
 	m.mu.Unlock()
 	if p != nil {
 		p.close()

@@ -22,6 +22,7 @@ type Partition struct {
 	highWatermark atomic.Int64
 	leaderEpoch   atomic.Int32
 	removed       atomic.Bool
+	traffic       traffic
 
 	// waiting counts the links below, so that an append on a partition that nobody
 	// waits for costs one load. A waiter is counted before it reads the log,
@@ -81,6 +82,12 @@ func (p *Partition) stableBelow(highWatermark int64) int64 {
 // overwritten by the partition's. The set is patched in place (base offset,
 // leader epoch), so the caller must not use it for anything else afterwards.
 func (p *Partition) Append(set []byte, o logstore.AppendOptions) (logstore.AppendInfo, error) {
+	info, err := p.append(set, o)
+	p.traffic.appended(len(set), &info, err)
+	return info, err
+}
+
+func (p *Partition) append(set []byte, o logstore.AppendOptions) (logstore.AppendInfo, error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if p.removed.Load() {

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"context"
 	"math"
 	"sync/atomic"
 	"time"
@@ -45,6 +46,22 @@ func (w *waiter) supply(n int64) {
 	case w.ready <- struct{}{}:
 	default:
 	}
+}
+
+// wait returns true when the fetch is worth reading again, false when its time
+// is over. waited, where set, grows by the time that it took.
+func (w *waiter) wait(ctx context.Context, waited *time.Duration) bool {
+	if waited != nil {
+		begin := time.Now()
+		defer func() { *waited += time.Since(begin) }()
+	}
+	select {
+	case <-w.ready:
+		return true
+	case <-w.timer.C:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // enter hangs the waiter into every partition that is read.

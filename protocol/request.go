@@ -3,6 +3,7 @@ package protocol
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -36,6 +37,9 @@ type Request struct {
 	// Version is 0 and Body nil then; the answer is Versions.UnsupportedVersion,
 	// which a server gives without asking a handler.
 	Unsupported bool
+	// Waited is how long the handler did nothing but wait for others; the handler
+	// sets it, for measurements.
+	Waited time.Duration
 	// Refuse, where set, gives the code that a partition of a Fetch is answered with instead of its records, 0 for none. It is
 	// nil but for requests that a test harms on purpose.
 	Refuse func(topic string, partition int32) int16

@@ -20,7 +20,7 @@ const (
 // Serve accepts connections until Shutdown or Close, then returns ErrClosed.
 // Any other error is that of the listener. It closes the listener.
 func (s *Server) Serve(l Listener) error {
-	if !s.addListener(l.Listener) {
+	if !s.addListener(l) {
 		l.Close()
 		return ErrClosed
 	}

@@ -38,6 +38,8 @@ type conn struct {
 	reads  deadline
 	writes deadline
 	watch  watch
+	// requestBytes is the length of the request's frame.
+	requestBytes int
 	// answerBytes is the length of the last answer: the next is likely to be
 	// about as long.
 	answerBytes int
@@ -104,6 +106,7 @@ func (c *conn) next() (*protocol.Buffer, error) {
 		c.server.buffers.Put(frame)
 		return nil, ErrClosed
 	}
+	c.requestBytes = len(frame.B)
 	return frame, nil
 }
 
@@ -115,8 +118,11 @@ func (c *conn) exchange() (err error) {
 			err = &panicError{request: c.name(), value: p, stack: debug.Stack()}
 		}
 	}()
+	measured := c.measure()
 	resp, err := c.handle()
 	defer resp.Release()
+	measured.answered()
+	defer measured.end()
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"minibroker/meter"
 	"minibroker/protocol"
 	"minibroker/quota"
 )
@@ -16,6 +17,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Handler answers the requests; required.
 	Handler Handler
+	// Requests counts requests and their times; nil counts nothing.
+	Requests *meter.Requests
 	// Versions is the table of what is served; required.
 	Versions *protocol.Versions
 	// MaxRequestBytes bounds a frame (socket.request.max.bytes); 0 is 100 MiB.

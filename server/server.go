@@ -48,6 +48,7 @@ type Server struct {
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
 	conns     map[*conn]struct{}
+	accepted  []*accepted
 }
 
 // New makes a server that does nothing until Serve is called.
@@ -139,13 +140,14 @@ func (s *Server) SetLimits(l Limits) {
 }
 
 // addListener fails when the server is closing.
-func (s *Server) addListener(l net.Listener) bool {
+func (s *Server) addListener(l Listener) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closing.Load() {
 		return false
 	}
-	s.listeners[l] = struct{}{}
+	s.listeners[l.Listener] = struct{}{}
+	s.acceptedLocked(l.Name)
 	s.tasks.Add(1)
 	return true
 }
@@ -165,6 +167,7 @@ func (s *Server) addConn(c *conn) bool {
 		return false
 	}
 	s.conns[c] = struct{}{}
+	s.acceptedLocked(c.req.Listener).n.Add(1)
 	s.tasks.Add(1)
 	return true
 }

@@ -50,10 +50,13 @@ func newCommand(stdout, stderr io.Writer) *cobra.Command {
 		Long:          about,
 		Example:       examples,
 		Args:          usageArgs(cobra.MaximumNArgs(1)),
-		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(_ *cobra.Command, args []string) error {
+			if f.version {
+				_, err := fmt.Fprintln(stdout, version())
+				return err
+			}
 			if len(args) > 0 {
 				f.file = args[0]
 			}
@@ -66,13 +69,16 @@ func newCommand(stdout, stderr io.Writer) *cobra.Command {
 	}
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
-	cmd.SetVersionTemplate("{{.Version}}\n")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	set := cmd.Flags()
 	f.add(cmd)
 	set.StringVar(&f.readOnly, "read-only", "", "show the data in `DIR` (several with commas) without changing a byte: everything can be read, nothing written")
 	set.StringArrayVar(&f.topics, "topic", nil, "create `NAME:PARTITIONS[:key=value...]` at the start unless it is there; may be repeated")
 	set.StringVar(&f.portsFile, "ports-file", "", "write NAME=HOST:PORT of every listener to `FILE` once they serve, for port 0; removed at the stop")
+	set.StringVar(&f.http, "http", "", "serve /metrics, /healthz, /readyz and /debug/pprof on `HOST:PORT` (minibroker.http.listen)")
+	set.StringVar(&f.control, "control", "", "take fault rules for tests on `HOST:PORT` (minibroker.control.listen)")
+	// Cobra's own --version needs a template, and with the template package the linker keeps every method of every type: 2 MB.
+	set.BoolVarP(&f.version, "version", "v", false, "print the version")
 	set.StringVar(&f.logFormat, "log-format", logFormats[0], "log in `FORMAT` kafka, text or json")
 	cmd.AddCommand(
 		newPing(stdout),

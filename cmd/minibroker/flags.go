@@ -29,6 +29,9 @@ type flags struct {
 	readOnly  string // data directories to show without changing them; "" when there are none
 	topics    []string
 	portsFile string // where to write the addresses of the listeners; "" for nowhere
+	version   bool   // print it and do nothing else
+	http      string // where to serve metrics, health and profiles; "" for nowhere
+	control   string // where to take fault rules; "" for nowhere
 	logFormat string // one of logFormats; "" is the first
 
 	env surroundings

@@ -52,11 +52,17 @@ func serve(f flags, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	conf, err := f.configure(log, levels)
+	conf, own, err := f.configure(log, levels)
 	if err != nil {
 		return err
 	}
 	log.Info("Kafka version: "+kafkaVersion, loggerKey, "org.apache.kafka.common.utils.internals.AppInfoParser")
+
+	observing, err := newObserving(log, own)
+	if err != nil {
+		return fatal(log, err)
+	}
+	defer observing.close()
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -68,7 +74,8 @@ func serve(f flags, stdout io.Writer) error {
 	defer func() { close(quit); <-ended }()
 
 	broker, err := minibroker.Open(ctx, minibroker.Options{Config: conf, Logger: log, Loggers: levels, ReadOnly: f.readOnly != "",
-		ClusterID: f.env.settings.ClusterID.Value, Topics: topics})
+		ClusterID: f.env.settings.ClusterID.Value, Topics: topics,
+		Requests: observing.requests, Faults: observing.faults})
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return nil // ended by a signal while it started, with nothing left running
@@ -76,25 +83,27 @@ func serve(f flags, stdout io.Writer) error {
 		return fatal(log, err)
 	}
 	setPace(collectAt)
-	if err := f.writePorts(conf, broker); err != nil {
+	if err := errors.Join(observing.watch(broker), f.writePorts(conf, broker)); err != nil {
 		return errors.Join(fatal(log, err), stop(log, conf.NodeID(), broker))
 	}
 	defer f.removePorts()
 	sayReady(log, conf, broker, time.Since(started))
 	debug.FreeOSMemory() // what the start needed and the rest of its life does not
+	dropStartPages()
 	<-ctx.Done()
 	return stop(log, conf.NodeID(), broker)
 }
 
-// configure reads the settings and says in the log what is to be said about them.
-func (f flags) configure(log *slog.Logger, levels *loggers) (*config.Broker, error) {
+// configure reads the settings, Kafka's and our own, and says in the log what is to be said about them.
+func (f flags) configure(log *slog.Logger, levels *loggers) (conf *config.Broker, own map[string]string, err error) {
 	props, err := f.properties()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	props, own = f.ownSettings(props)
 	conf, notices, err := config.Parse(props)
 	if err != nil {
-		return nil, fatal(log, err)
+		return nil, nil, fatal(log, err)
 	}
 	for _, text := range f.env.setLevels(levels) {
 		log.Warn(text, loggerKey, "kafka.server.KafkaConfig")
@@ -102,7 +111,7 @@ func (f flags) configure(log *slog.Logger, levels *loggers) (*config.Broker, err
 	for _, n := range notices {
 		log.Log(context.Background(), n.Level, n.Text, loggerKey, n.Logger)
 	}
-	return conf, nil
+	return conf, own, nil
 }
 
 // watch waits for a signal, calls cancel, and then lets a second signal end the process at once. Closing quit ends it.

@@ -17,12 +17,14 @@ type layer struct {
 }
 
 const (
-	kmsgPath  = "github.com/twmb/franz-go/pkg/kmsg"
-	kerrPath  = "github.com/twmb/franz-go/pkg/kerr"
-	kbinPath  = "github.com/twmb/franz-go/pkg/kbin"
-	unixPath  = "golang.org/x/sys/unix"
-	cobraPath = "github.com/spf13/cobra"
-	franzPath = "github.com/twmb/franz-go/pkg"
+	kmsgPath       = "github.com/twmb/franz-go/pkg/kmsg"
+	kerrPath       = "github.com/twmb/franz-go/pkg/kerr"
+	kbinPath       = "github.com/twmb/franz-go/pkg/kbin"
+	unixPath       = "golang.org/x/sys/unix"
+	cobraPath      = "github.com/spf13/cobra"
+	franzPath      = "github.com/twmb/franz-go/pkg"
+	prometheusPath = "github.com/prometheus/client_golang"
+	expfmtPath     = "github.com/prometheus/common/expfmt"
 )
 
 // layers is the import table: arrows point down only.
@@ -32,26 +34,28 @@ var layers = map[string]layer{
 	"protocol":     {1, nil, []string{kmsgPath, kbinPath}},
 	"config":       {1, []string{"internal/vfs"}, nil},
 	"logstore":     {2, []string{"internal/vfs", "record"}, nil},
-	"server":       {2, []string{"protocol", "quota"}, []string{unixPath}},
+	"server":       {2, []string{"protocol", "quota", "meter"}, []string{unixPath}},
 	"metadata":     {3, []string{"internal/vfs", "record", "logstore"}, nil},
 	"partition":    {3, []string{"logstore", "record"}, nil},
 	"cleaner":      {3, []string{"internal/vfs", "record", "logstore"}, nil},
 	"group":        {4, []string{"record"}, []string{kmsgPath, kbinPath}},
 	"telemetry":    {0, nil, nil},
+	"meter":        {0, nil, nil},
 	"quota":        {0, nil, []string{unixPath}},
 	"fault":        {2, []string{"protocol"}, []string{kmsgPath}},
 	"txn":          {4, []string{"record"}, []string{kmsgPath}},
 	"handlers": {5, []string{"txn", "protocol", "partition", "metadata", "logstore", "config", "record", "group", "telemetry", "quota"},
 		[]string{kmsgPath, kbinPath}},
 	".": {6, []string{"txn", "internal/vfs", "record", "protocol", "config", "logstore", "server", "metadata",
-		"partition", "handlers", "group", "cleaner", "quota", "fault"}, nil},
+		"partition", "handlers", "group", "cleaner", "quota", "fault", "meter"}, nil},
 	"client":         {3, []string{"record"}, []string{kmsgPath, kerrPath}},
 	"dump":           {3, []string{"internal/vfs", "record", "logstore"}, nil},
 	"brokertest":     {7, []string{".", "logstore", "config", "fault", "internal/vfs"}, nil},
-	"cmd/minibroker": {7, []string{".", "config", "logstore", "dump", "client", "record"}, []string{cobraPath, kmsgPath, kerrPath}},
+	"observe":        {7, []string{".", "meter", "fault", "protocol", "partition", "server"}, []string{kmsgPath, prometheusPath, expfmtPath}},
+	"cmd/minibroker": {8, []string{".", "config", "logstore", "dump", "client", "record", "observe", "meter", "fault"}, []string{cobraPath, kmsgPath, kerrPath}},
 	// Kafka's tools for containers: a client, so nothing of the broker's
 	"cmd/kafkatools":   {7, nil, []string{franzPath}},
-	"integration":      {8, nil, nil},
+	"integration":      {9, nil, nil},
 	"integration/wire": {7, nil, []string{kmsgPath, kbinPath, "github.com/twmb/franz-go/pkg/kerr"}},
 	"internal/lint":    {8, nil, nil},
 	// what make test counts with

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package main
+
+// dropStartPages is for Linux.
+func dropStartPages() {}

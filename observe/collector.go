@@ -1,0 +1,76 @@
+package observe
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"minibroker"
+)
+
+// collector makes the metrics of a scrape. The names, labels and types are those that Prometheus' JMX exporter gives Kafka's own
+// metrics by Strimzi's rules, as measured on Apache Kafka 4.4.0; for topics and groups those of kafka-exporter, too. Only what has
+// a meaning here is told.
+type collector struct {
+	monitor *Monitor
+	traffic trafficSeries
+	topics  topicSeries
+	groups  groupSeries
+	node    nodeSeries
+	calls   requestSeries
+
+	mu   sync.Mutex // held by a scrape, since rates are taken from one to the next
+	last moment
+}
+
+// moment is what rates are taken from.
+type moment struct {
+	at            time.Time
+	busy, sending time.Duration
+	accepted      map[string]int64 // connections by listener
+	metadataEnd   int64
+}
+
+func newCollector(m *Monitor) *collector {
+	return &collector{
+		monitor: m, traffic: newTrafficSeries(), topics: newTopicSeries(), groups: newGroupSeries(), node: newNodeSeries(), calls: newRequestSeries(),
+		last: moment{at: time.Now()},
+	}
+}
+
+// Describe sends nothing: which metrics there are depends on the topics.
+func (c *collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends the metrics of this moment; none before there is a broker.
+func (c *collector) Collect(out chan<- prometheus.Metric) {
+	b := c.monitor.broker.Load()
+	if b == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := b.Stats()
+	c.traffic.collect(sink(out), &s)
+	c.topics.collect(sink(out), &s)
+	c.groups.collect(sink(out), &s)
+	c.calls.collect(sink(out), c.monitor.requests, time.Now())
+	now := c.now(&s)
+	c.node.collect(sink(out), &s, &c.last, &now)
+	c.last = now
+}
+
+// now is the moment of a scrape.
+func (c *collector) now(s *minibroker.Stats) moment {
+	m := moment{at: time.Now(), accepted: make(map[string]int64, len(s.Connections)), metadataEnd: s.MetadataEnd}
+	if r := c.monitor.requests; r != nil {
+		m.busy, m.sending = r.Busy(), r.Sending()
+	}
+	for _, l := range s.Connections {
+		m.accepted[l.Listener] = l.Accepted
+	}
+	return m
+}
+
+func itoa(n int32) string { return strconv.Itoa(int(n)) }
