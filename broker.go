@@ -44,7 +44,9 @@ type Broker struct {
 	faults       *fault.Set          // nil: none can be given
 	requests     *meter.Requests     // nil: not counted
 	assign       *assignments
-	formatting   *formatting // nil unless this is the first start
+	suspicions   chan suspicion // log dirs that may have failed
+	failed       chan error     // holds one
+	formatting   *formatting    // nil unless this is the first start
 	listeners    []boundListener
 	store        *logstore.Store
 	meta         *metadata.Store
@@ -70,7 +72,8 @@ type Broker struct {
 func Open(ctx context.Context, o Options) (*Broker, error) {
 	o = o.withDefaults()
 	b := &Broker{config: o.Config, log: o.Logger, loggers: o.Loggers, fs: o.FS,
-		readOnly: o.ReadOnly, faults: o.Faults, requests: o.Requests, clusterID: o.ClusterID, topics: o.Topics, assign: newAssignments()}
+		readOnly: o.ReadOnly, faults: o.Faults, requests: o.Requests, clusterID: o.ClusterID, topics: o.Topics, assign: newAssignments(),
+		suspicions: make(chan suspicion, 16), failed: make(chan error, 1)}
 	if err := b.open(ctx); err != nil {
 		b.abandon()
 		return nil, err
@@ -133,6 +136,7 @@ func (b *Broker) storeOptions() logstore.Options {
 		ConfigFor:          b.topicConfig,
 		InitialTaskDelayMs: b.config.Long("log.initial.task.delay.ms"),
 		DeleteDelayMs:      b.config.Long("log.segment.delete.delay.ms"),
+		OnSuspect:          b.suspect,
 	}
 }
 
@@ -157,6 +161,7 @@ func (b *Broker) metadataOptions() metadata.Options {
 	if o.SnapshotIntervalMs == 0 {
 		o.SnapshotIntervalMs = math.MaxInt64 // Kafka's 0 is never, by time
 	}
+	o.DirectoriesFailed = len(b.store.OfflineDirs()) > 0
 	for i, d := range b.store.Dirs() {
 		o.DirectoryIDs = append(o.DirectoryIDs, d.DirectoryID)
 		if d.Clean && (i == 0 || d.BrokerEpoch > o.CleanBrokerEpoch) {
@@ -213,6 +218,7 @@ func (b *Broker) serve() error {
 func (b *Broker) work(ctx context.Context) {
 	b.background(func() { b.runTasks(ctx, b.tasks(time.Now())) })
 	b.background(func() { b.runAssignments(ctx) })
+	b.background(func() { b.runFailures(ctx) })
 	b.background(func() { b.settleEpochs(ctx) })
 	b.background(func() { b.clean(ctx) })
 	b.resumeMoves()

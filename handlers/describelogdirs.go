@@ -15,7 +15,8 @@ import (
 // DescribeLogDirs, versions 1 to 5.
 //
 // Every log dir is listed, with those of the wanted partitions that lie in it;
-// the others are left out without a word. A null list of topics means all
+// the others are left out without a word. One that failed is listed with
+// KAFKA_STORAGE_ERROR and nothing in it. A null list of topics means all
 // partitions, an empty one none. A copy on its way to another log dir is listed
 // there, with how far it is behind.
 
@@ -43,6 +44,11 @@ func (a *API) describeLogDirs(_ context.Context, _ *protocol.Request, body *kmsg
 		d.IsCordoned = isCordoned(cordoned, dir.Path)
 		d.Topics = a.describedLogs(perDir[dir])
 		addFutures(&d, dir, moves, body)
+		answer.Dirs = append(answer.Dirs, d)
+	}
+	for _, path := range a.store.OfflineDirs() {
+		d := kmsg.NewDescribeLogDirsResponseDir()
+		d.Dir, d.ErrorCode = absolute(path), codeKafkaStorageError
 		answer.Dirs = append(answer.Dirs, d)
 	}
 	return answer, nil

@@ -114,7 +114,7 @@ func (v partitionView) describe(topic *metadata.Topic, first, end int) kmsg.Desc
 	for i := first; i < end; i++ {
 		seen := v.partition(&topic.Partitions[i])
 		p := kmsg.NewDescribeTopicPartitionsResponseTopicPartition()
-		p.ErrorCode, p.Partition = seen.ErrorCode, seen.Partition
+		p.Partition = seen.Partition // without a leader too there is no error
 		p.LeaderID, p.LeaderEpoch = seen.Leader, seen.LeaderEpoch
 		p.Replicas, p.ISR, p.OfflineReplicas = seen.Replicas, seen.ISR, seen.OfflineReplicas
 		p.EligibleLeaderReplicas = notNull(topic.Partitions[i].ELR)

@@ -187,6 +187,7 @@ func (a *API) missingTopics(req *protocol.Request, names []string, create bool) 
 // partitionView turns partitions of the image into those of an answer, as seen
 // by a client of one listener.
 type partitionView struct {
+	image     *metadata.Image
 	nodeID    int32
 	endpoint  Endpoint
 	reachable bool // the listener has an advertised address
@@ -195,7 +196,7 @@ type partitionView struct {
 
 func (a *API) partitionView(listener string, version int16) partitionView {
 	endpoint, ok := a.advertised(listener)
-	return partitionView{nodeID: a.config.NodeID(), endpoint: endpoint, reachable: ok, version: version}
+	return partitionView{image: a.meta.Image(), nodeID: a.config.NodeID(), endpoint: endpoint, reachable: ok, version: version}
 }
 
 func (v partitionView) topics(topics []*metadata.Topic) []kmsg.MetadataResponseTopic {
@@ -239,7 +240,7 @@ func (v partitionView) partition(p *metadata.Partition) kmsg.MetadataResponseTop
 	answer.LeaderEpoch = p.LeaderEpoch
 	answer.Replicas = p.Replicas
 	answer.ISR = p.ISR
-	answer.OfflineReplicas = v.offline(p.Replicas)
+	answer.OfflineReplicas = v.offline(p)
 	if v.version == 0 { // version 0 leaves out what cannot be reached
 		answer.Replicas, answer.ISR = v.online(p.Replicas), v.online(p.ISR)
 	}
@@ -259,14 +260,17 @@ func (v partitionView) partition(p *metadata.Partition) kmsg.MetadataResponseTop
 	return answer
 }
 
-// offline returns the replicas that no client can reach: all but this node.
-func (v partitionView) offline(replicas []int32) []int32 {
-	if v.reachable && len(replicas) == 1 && replicas[0] == v.nodeID {
+// offline returns the replicas that no client can reach: all but this node, and
+// this node's too if it lies in a log dir that failed.
+func (v partitionView) offline(p *metadata.Partition) []int32 {
+	replicas := p.Replicas
+	reachable := v.reachable && (p.Leader == v.nodeID || !v.image.InOfflineDirectory(p))
+	if reachable && len(replicas) == 1 && replicas[0] == v.nodeID {
 		return nil // the usual case allocates nothing
 	}
 	var offline []int32
 	for _, id := range replicas {
-		if id != v.nodeID || !v.reachable {
+		if id != v.nodeID || !reachable {
 			offline = append(offline, id)
 		}
 	}

@@ -152,12 +152,12 @@ func TestPartitionsOfABiggerCluster(t *testing.T) {
 		offline    int
 		isrVisible int
 	}{
-		{partitionView{1, here, true, 9}, metadata.Partition{Replicas: []int32{1, 2, 3}, ISR: []int32{1, 2}, Leader: 1}, 0, 1, 3, 2, 2},
-		{partitionView{1, here, true, 0}, metadata.Partition{Replicas: []int32{1, 2, 3}, ISR: []int32{1, 2}, Leader: 1}, 9, 1, 1, 2, 1},
-		{partitionView{1, here, true, 9}, metadata.Partition{Replicas: []int32{2, 3}, ISR: []int32{2}, Leader: 2}, 5, -1, 2, 2, 1},
-		{partitionView{1, here, true, 9}, metadata.Partition{Replicas: []int32{1}, ISR: []int32{1}, Leader: -1}, 5, -1, 1, 0, 1},
-		{partitionView{1, here, false, 9}, metadata.Partition{Replicas: []int32{1}, ISR: []int32{1}, Leader: 1}, 72, -1, 1, 1, 1},
-		{partitionView{1, here, false, 5}, metadata.Partition{Replicas: []int32{1}, ISR: []int32{1}, Leader: 1}, 5, -1, 1, 1, 1},
+		{partitionView{&metadata.Image{}, 1, here, true, 9}, metadata.Partition{Replicas: []int32{1, 2, 3}, ISR: []int32{1, 2}, Leader: 1}, 0, 1, 3, 2, 2},
+		{partitionView{&metadata.Image{}, 1, here, true, 0}, metadata.Partition{Replicas: []int32{1, 2, 3}, ISR: []int32{1, 2}, Leader: 1}, 9, 1, 1, 2, 1},
+		{partitionView{&metadata.Image{}, 1, here, true, 9}, metadata.Partition{Replicas: []int32{2, 3}, ISR: []int32{2}, Leader: 2}, 5, -1, 2, 2, 1},
+		{partitionView{&metadata.Image{}, 1, here, true, 9}, metadata.Partition{Replicas: []int32{1}, ISR: []int32{1}, Leader: -1}, 5, -1, 1, 0, 1},
+		{partitionView{&metadata.Image{}, 1, here, false, 9}, metadata.Partition{Replicas: []int32{1}, ISR: []int32{1}, Leader: 1}, 72, -1, 1, 1, 1},
+		{partitionView{&metadata.Image{}, 1, here, false, 5}, metadata.Partition{Replicas: []int32{1}, ISR: []int32{1}, Leader: 1}, 5, -1, 1, 1, 1},
 	} {
 		p := c.view.partition(&c.partition)
 		if p.ErrorCode != c.code || p.Leader != c.leader || len(p.Replicas) != c.replicas ||

@@ -6,14 +6,14 @@ import "errors"
 // data directory: the recovery point of each of its logs.
 func (s *Store) CheckpointRecoveryPoints() error {
 	var err error
-	for _, d := range s.dirs {
+	for _, d := range s.Dirs() {
 		err = errors.Join(err, s.checkpointRecoveryPoints(d))
 	}
 	return err
 }
 
 func (s *Store) checkpointRecoveryPoints(d *Dir) error {
-	return d.writeCheckpoint(recoveryPointCheckpoint, s.collect(d, func(l *Log) (int64, bool) {
+	return s.writeCheckpoint(d, recoveryPointCheckpoint, s.collect(d, func(l *Log) (int64, bool) {
 		return l.RecoveryPoint(), true
 	}))
 }
@@ -22,14 +22,14 @@ func (s *Store) checkpointRecoveryPoints(d *Dir) error {
 // whose start offset lies above their first segment's base are listed.
 func (s *Store) CheckpointLogStartOffsets() error {
 	var err error
-	for _, d := range s.dirs {
+	for _, d := range s.Dirs() {
 		err = errors.Join(err, s.checkpointLogStarts(d))
 	}
 	return err
 }
 
 func (s *Store) checkpointLogStarts(d *Dir) error {
-	return d.writeCheckpoint(logStartCheckpoint, s.collect(d, func(l *Log) (int64, bool) {
+	return s.writeCheckpoint(d, logStartCheckpoint, s.collect(d, func(l *Log) (int64, bool) {
 		start := l.StartOffset()
 		return start, start > (*l.segments.Load())[0].base
 	}))
@@ -39,8 +39,8 @@ func (s *Store) checkpointLogStarts(d *Dir) error {
 // high watermark of each partition, those of unknown ones are ignored.
 func (s *Store) CheckpointHighWatermarks(m map[TopicPartition]int64) error {
 	var err error
-	for _, d := range s.dirs {
-		err = errors.Join(err, d.writeCheckpoint(replicationCheckpoint, s.collect(d, func(l *Log) (int64, bool) {
+	for _, d := range s.Dirs() {
+		err = errors.Join(err, s.writeCheckpoint(d, replicationCheckpoint, s.collect(d, func(l *Log) (int64, bool) {
 			at, ok := m[l.tp]
 			return at, ok
 		})))
@@ -51,12 +51,20 @@ func (s *Store) CheckpointHighWatermarks(m map[TopicPartition]int64) error {
 // HighWatermarks gives the high watermarks as Open read them.
 func (s *Store) HighWatermarks() map[TopicPartition]int64 {
 	all := make(map[TopicPartition]int64)
-	for _, d := range s.dirs {
+	for _, d := range s.Dirs() {
 		for tp, at := range d.highWatermarks {
 			all[tp] = at
 		}
 	}
 	return all
+}
+
+func (s *Store) writeCheckpoint(d *Dir, name string, entries map[TopicPartition]int64) error {
+	err := d.writeCheckpoint(name, entries)
+	if err != nil {
+		s.suspect(d.Path, err)
+	}
+	return err
 }
 
 func (s *Store) collect(d *Dir, value func(*Log) (int64, bool)) map[TopicPartition]int64 {

@@ -179,7 +179,7 @@ func (s *Store) Settle() error {
 		}
 		return nil
 	})
-	for _, d := range s.dirs {
+	for _, d := range s.Dirs() {
 		err = errors.Join(err, s.env.fsys.SyncDir(d.Path))
 	}
 	return err

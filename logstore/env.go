@@ -14,8 +14,13 @@ type env struct {
 	logger   *slog.Logger // of Kafka's LogManager
 	files    *openFiles
 	removals *removals
-	chunks   chunkPool
-	walks    walkPool
+
+	// suspect is told that an operation below a data directory failed. It may be
+	// called with any lock held. nil outside of a store.
+	suspect func(dir string, err error)
+
+	chunks chunkPool
+	walks  walkPool
 
 	// background runs what an append must not wait for, such as the flush
 	// after a roll. Who closes a log or a store waits for it.

@@ -212,6 +212,9 @@ func (l *Log) storage(what string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if l.env.suspect != nil && !l.closed.Load() {
+		l.env.suspect(filepath.Dir(l.Dir()), err)
+	}
 	return fmt.Errorf("%w: %s: %s: %w", ErrStorage, l.Dir(), what, err)
 }
 

@@ -145,3 +145,75 @@ func TestDirFailsAtStart(t *testing.T) {
 		}
 	}
 }
+
+// TestTakeOffline: an error of the device in use is told once for the directory it is in, a full disk is not; the directory
+// taken offline is left as it is, and the rest of the store goes on.
+func TestTakeOffline(t *testing.T) {
+	mem := vfs.NewMem()
+	var failure atomic.Pointer[error]
+	faulty := vfs.NewFaulty(mem, func(op vfs.Op) error {
+		if err := failure.Load(); err != nil && strings.HasPrefix(op.Name, "/b/") && op.Kind == vfs.OpWrite {
+			return *err
+		}
+		return nil
+	})
+	var suspected []*Dir
+	var cause error
+	s, err := Open(Options{FS: faulty, Dirs: []string{"/a", "/b"}, NodeID: 1, ClusterID: NewUUID().String(),
+		OnSuspect: func(d *Dir, err error) { suspected, cause = append(suspected, d), err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, s.Load(t.Context()))
+	dirs := s.Dirs()
+	var logs []*Log
+	for i, d := range dirs {
+		l, err := s.Create(TopicPartition{"t", int32(i)}, UUID{1}, d, DefaultConfig())
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustAppend(t, l, numbered(t, 0, 1), AppendOptions{})
+		logs = append(logs, l)
+	}
+	for _, c := range []struct {
+		err  error
+		told bool
+	}{{syscall.ENOSPC, false}, {syscall.EMFILE, false}, {syscall.EIO, true}} {
+		failure.Store(&c.err)
+		if _, err := logs[1].Append(numbered(t, 1, 1), AppendOptions{}); !errors.Is(err, ErrStorage) {
+			t.Fatalf("%v: %v", c.err, err)
+		}
+		if told := len(suspected) > 0; told != c.told {
+			t.Errorf("%v: suspected %v", c.err, suspected)
+		}
+	}
+	if suspected[0] != dirs[1] || !dirs[1].Failed(cause) || dirs[0].Failed(syscall.EACCES) {
+		t.Errorf("suspected %v for %v", suspected, cause)
+	}
+	if gone := s.TakeOffline(dirs[1]); !slices.Equal(gone, []TopicPartition{{"t", 1}}) || s.TakeOffline(dirs[1]) != nil {
+		t.Errorf("gone %v", gone)
+	}
+	if s.Log(TopicPartition{"t", 1}) != nil || !slices.Equal(s.OfflineDirs(), []string{"/b"}) || !slices.Equal(s.Dirs(), dirs[:1]) {
+		t.Errorf("offline %v, dirs %v", s.OfflineDirs(), s.Dirs())
+	}
+	if _, err := s.Create(TopicPartition{"t", 2}, UUID{1}, dirs[1], DefaultConfig()); !errors.Is(err, ErrStorage) {
+		t.Errorf("create in a directory that is offline: %v", err)
+	}
+	if l, err := s.Create(TopicPartition{"t", 3}, UUID{1}, nil, DefaultConfig()); err != nil || !strings.HasPrefix(l.Dir(), "/a/") {
+		t.Errorf("create: %v", err)
+	}
+	mustAppend(t, logs[0], numbered(t, 1, 1), AppendOptions{})
+	must(t, s.CheckpointRecoveryPoints(), s.Close(CleanStop{}))
+	if _, err := mem.Stat("/b/" + cleanShutdownName); err == nil {
+		t.Error("the directory that is offline counts as cleanly stopped")
+	}
+	failure.Store(nil)
+	if s, err = Open(Options{FS: mem, Dirs: []string{"/a", "/b"}, NodeID: 1}); err != nil {
+		t.Fatal(err)
+	}
+	must(t, s.Load(t.Context()))
+	if l := s.Log(TopicPartition{"t", 1}); l == nil || l.EndOffset() != 1 {
+		t.Errorf("after the directory came back: %v", l)
+	}
+	must(t, s.Close(CleanStop{}))
+}

@@ -95,6 +95,11 @@ type Options struct {
 	// (the broker's log.segment.delete.delay.ms).
 	DeleteDelayMs int64
 
+	// OnSuspect is told that a data directory may have failed, and by what error,
+	// while its logs are in use. It must not wait for anything. TakeOffline is
+	// what may follow.
+	OnSuspect func(dir *Dir, cause error)
+
 	// OpenFiles bounds the segment files that are kept open while nothing
 	// uses them; 0 is 1024.
 	OpenFiles int

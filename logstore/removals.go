@@ -34,6 +34,7 @@ type removals struct {
 	fsys   vfs.FS
 	logger *slog.Logger
 	wake   chan struct{} // one slot: something earlier was added
+	failed func(m removal, err error)
 
 	mu    sync.Mutex
 	queue removalQueue
@@ -70,7 +71,11 @@ func (r *removals) removeDue(now time.Time) (next time.Time, err error) {
 		}
 		m := heap.Pop(&r.queue).(removal)
 		r.mu.Unlock()
-		err = errors.Join(err, r.remove(m))
+		failure := r.remove(m)
+		if failure != nil && r.failed != nil {
+			r.failed(m, failure)
+		}
+		err = errors.Join(err, failure)
 	}
 }
 

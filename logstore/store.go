@@ -12,12 +12,9 @@ import (
 
 // Store is all data directories of a broker and the logs in them.
 type Store struct {
-	env  *env
-	o    Options
-	dirs []*Dir
-	id   string // cluster id
-
-	offline []string // directories that failed; not changed after Load
+	env *env
+	o   Options
+	id  string // cluster id
 
 	moves      *moves
 	unfinished []unfinishedMove // that Load found; ResumeMoves begins them again
@@ -27,10 +24,12 @@ type Store struct {
 	// taken on the data path.
 	changes sync.RWMutex
 
-	mu     sync.RWMutex // a leaf
-	logs   map[TopicPartition]placed
-	used   map[*Dir]int // logs in each directory
-	closed bool
+	mu      sync.RWMutex // a leaf
+	dirs    []*Dir       // in use; replaced, never written
+	offline []string     // directories that failed
+	logs    map[TopicPartition]placed
+	used    map[*Dir]int // logs in each directory
+	closed  bool
 
 	unsettled    []*Log        // created and not durable yet; see create.go; guarded by mu
 	wakeSettling chan struct{} // holds a value while there are such
@@ -73,6 +72,8 @@ func Open(o Options) (*Store, error) {
 	}
 	s := &Store{env: newEnv(o.FS, o.Logger, o.OpenFiles), o: o, logs: make(map[TopicPartition]placed), used: make(map[*Dir]int), moves: newMoves(),
 		wakeSettling: make(chan struct{}, 1)}
+	s.env.suspect = s.suspect
+	s.env.removals.failed = s.removalFailed
 	if err := s.openDirs(); err != nil {
 		for _, d := range s.dirs {
 			err = errors.Join(err, d.unlock(false))
@@ -87,7 +88,7 @@ func (s *Store) openDirs() error {
 	metas := make([]MetaProperties, 0, len(s.o.Dirs))
 	for _, path := range s.o.Dirs {
 		d, meta, err := openDir(s.env.fsys, path, s.o.NodeID, s.env.logger)
-		if err != nil && s.takeOffline(path, err) {
+		if err != nil && s.missAtStart(path, err) {
 			continue
 		}
 		if err != nil {
@@ -150,8 +151,12 @@ func (s *Store) atOnce() int { return logsPerThread * s.o.RecoveryThreads }
 // ClusterID is the id in meta.properties.
 func (s *Store) ClusterID() string { return s.id }
 
-// Dirs lists the data directories in the order given to Open.
-func (s *Store) Dirs() []*Dir { return slices.Clone(s.dirs) }
+// Dirs lists the data directories in use, in the order given to Open. Those that failed are left out.
+func (s *Store) Dirs() []*Dir {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Clone(s.dirs)
+}
 
 // Log returns the partition's log, nil when there is none.
 func (s *Store) Log(tp TopicPartition) *Log {
@@ -197,6 +202,7 @@ func (s *Store) Create(tp TopicPartition, id UUID, dir *Dir, cfg Config) (*Log, 
 	l, err := createLog(s.env, LogOptions{Dir: path, Config: cfg, Clean: true, TopicID: id})
 	if err != nil {
 		s.release(tp)
+		s.suspect(dir.Path, err)
 		return nil, fmt.Errorf("%w: create log %s: %w", ErrStorage, path, err)
 	}
 	s.put(l, dir)
@@ -218,6 +224,9 @@ func (s *Store) reserve(tp TopicPartition, dir *Dir) (*Dir, error) {
 	}
 	if dir == nil {
 		dir = s.leastUsedLocked()
+	}
+	if !slices.Contains(s.dirs, dir) {
+		return nil, fmt.Errorf("%w: create log %s: %s is offline", ErrStorage, tp, dir.Path)
 	}
 	s.placeLocked(tp, placed{dir: dir})
 	return dir, nil
@@ -320,6 +329,7 @@ func (s *Store) setAside(tp TopicPartition, suffix string) (placed, error) {
 		return p, err
 	}
 	if err := p.log.rename(p.dir.file(setAsideDirName(tp, suffix))); err != nil {
+		s.suspect(p.dir.Path, err)
 		return p, fmt.Errorf("%w: %w", ErrStorage, err)
 	}
 	return p, errors.Join(s.checkpointRecoveryPoints(p.dir), s.checkpointLogStarts(p.dir))
@@ -361,11 +371,12 @@ func (s *Store) Close(c CleanStop) error {
 	for _, m := range s.moves.all() {
 		err = errors.Join(err, m.future.Load().Close())
 	}
-	for _, d := range s.dirs {
+	dirs := s.Dirs()
+	for _, d := range dirs {
 		err = errors.Join(err, s.closeDir(d, byDir[d], c))
 	}
 	s.env.background.Wait()
-	for _, d := range s.dirs {
+	for _, d := range dirs {
 		err = errors.Join(err, d.unlock(true))
 	}
 	return err
@@ -409,14 +420,14 @@ func (s *Store) Abort() error {
 		return nil
 	}
 	var err error
-	for _, d := range s.dirs {
+	for _, d := range s.Dirs() {
 		err = errors.Join(err, forEach(s.atOnce(), byDir[d], (*Log).abandon))
 	}
 	for _, m := range s.moves.all() {
 		err = errors.Join(err, m.future.Load().abandon())
 	}
 	s.env.background.Wait()
-	for _, d := range s.dirs {
+	for _, d := range s.Dirs() {
 		err = errors.Join(err, d.unlock(false))
 	}
 	return err

@@ -43,7 +43,8 @@ func (s *Store) Load(ctx context.Context) error {
 func (s *Store) loadDirs(ctx context.Context) error {
 	var mu sync.Mutex
 	failed := make(map[*Dir]error)
-	_ = forEach(len(s.dirs), s.dirs, func(d *Dir) error {
+	dirs := s.Dirs()
+	_ = forEach(len(dirs), dirs, func(d *Dir) error {
 		err := s.loadDir(ctx, d)
 		if err != nil {
 			mu.Lock()
@@ -54,8 +55,8 @@ func (s *Store) loadDirs(ctx context.Context) error {
 	})
 	var all error
 	for d, err := range failed {
-		if s.takeOffline(d.Path, err) {
-			err = s.dropDir(d)
+		if s.missAtStart(d.Path, err) {
+			_, err = s.dropDir(d)
 		}
 		all = errors.Join(all, err)
 	}

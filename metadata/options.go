@@ -21,7 +21,8 @@ type Options struct {
 	NodeID              int32
 	ClusterID           string
 	Rack                string          // broker.rack; "": none
-	DirectoryIDs        []logstore.UUID // of all log dirs
+	DirectoryIDs        []logstore.UUID // of all log dirs in use
+	DirectoriesFailed   bool            // there are others, which could not be read
 	Endpoints           []Endpoint      // client listeners, as registered
 	ControllerEndpoints []Endpoint
 

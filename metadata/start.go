@@ -220,7 +220,9 @@ func (s *Store) unfenceLocked() error {
 	e := election{gone: -1, alive: func(other int32) bool { return other == id || i.alive(other) },
 		anyReplica: func(topic string) bool { return i.uncleanElection(topic, s.o.UncleanElection) }}
 	records := []Record{&BrokerRegistrationChangeRecord{BrokerID: id, BrokerEpoch: i.BrokerEpoch, Fenced: fencedNo}}
-	records = append(records, i.electAll(e, s.o.MinISR, func(p *Partition) bool { return p.Leader == NoLeader })...)
+	records = append(records, i.electAll(e, s.o.MinISR, func(p *Partition) bool {
+		return p.Leader == NoLeader && !(s.o.DirectoriesFailed && i.InOfflineDirectory(p))
+	})...)
 	return s.appendSplitLocked(records)
 }
 

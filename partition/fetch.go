@@ -168,8 +168,11 @@ func readAll(reads []Read, spec FetchSpec, dst []ReadResult) (results []ReadResu
 // limits are.
 func (r *Read) read(spec FetchSpec, limit int, first bool) ReadResult {
 	p := r.Partition
-	if p == nil || p.removed.Load() {
+	if p == nil {
 		return failed(ErrUnknownPartition)
+	}
+	if p.removed.Load() {
+		return failed(p.gone())
 	}
 	if err := p.CheckLeaderEpoch(r.CurrentLeaderEpoch); err != nil {
 		return failed(err)

@@ -243,6 +243,21 @@ func TestWhatEndsAWait(t *testing.T) {
 			t.Errorf("partition removed: %v, %+v", took, got)
 		}
 
+		m, ps = lead(t, "t-0", "t-1")
+		produce(t, ps[0], "x")
+		end = waiting(m, t.Context(), []Read{from(ps[0], 1), from(ps[1], 0)}, spec)
+		time.Sleep(time.Second)
+		m.TakeOffline([]logstore.TopicPartition{ps[1].TopicPartition()})
+		if got, took := end(); took != time.Second || !errors.Is(got[1].Err, logstore.ErrStorage) || got[0].Err != nil {
+			t.Errorf("log dir failed: %v, %+v", took, got)
+		}
+		if _, err := ps[1].Append(newBatch(t, record.BuilderOptions{}, "x"), logstore.AppendOptions{}); !errors.Is(err, logstore.ErrStorage) {
+			t.Errorf("append in a failed log dir: %v", err)
+		}
+		if _, err := m.Get(ps[1].TopicPartition()); !errors.Is(err, logstore.ErrStorage) {
+			t.Errorf("look-up of a partition in a failed log dir: %v", err)
+		}
+
 		r := from(ps[0], 1)
 		r.CurrentLeaderEpoch = 0
 		end = waiting(m, t.Context(), []Read{r}, spec)

@@ -22,6 +22,7 @@ type Partition struct {
 	highWatermark atomic.Int64
 	leaderEpoch   atomic.Int32
 	removed       atomic.Bool
+	offline       atomic.Bool // its log directory failed; set before removed
 	traffic       traffic
 
 	// waiting counts the links below, so that an append on a partition that nobody
@@ -91,7 +92,7 @@ func (p *Partition) append(set []byte, o logstore.AppendOptions) (logstore.Appen
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if p.removed.Load() {
-		return logstore.AppendInfo{}, fmt.Errorf("append to %s: %w", p.tp, ErrUnknownPartition)
+		return logstore.AppendInfo{}, fmt.Errorf("append to %s: %w", p.tp, p.gone())
 	}
 	if p.fixed {
 		return logstore.AppendInfo{}, fmt.Errorf("append to %s: %w", p.tp, logstore.ErrReadOnly)
@@ -119,7 +120,7 @@ func (p *Partition) append(set []byte, o logstore.AppendOptions) (logstore.Appen
 // what it means.
 func (p *Partition) goneOr(err error) error {
 	if p.removed.Load() && errors.Is(err, logstore.ErrClosed) {
-		return fmt.Errorf("%s was removed: %w", p.tp, ErrUnknownPartition)
+		return fmt.Errorf("%s was removed: %w", p.tp, p.gone())
 	}
 	return err
 }
@@ -177,7 +178,7 @@ func (p *Partition) DeleteRecords(offset int64) (int64, error) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if p.removed.Load() {
-		return -1, fmt.Errorf("delete records of %s: %w", p.tp, ErrUnknownPartition)
+		return -1, fmt.Errorf("delete records of %s: %w", p.tp, p.gone())
 	}
 	if p.fixed {
 		return -1, fmt.Errorf("delete records of %s: %w", p.tp, logstore.ErrReadOnly)

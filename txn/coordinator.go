@@ -147,6 +147,22 @@ func (c *Coordinator) Forget() {
 	clear(c.unfinished)
 }
 
+// Resign lets go of the transactional ids that a partition of the log keeps: it is
+// not to be had any more. It waits for nobody.
+func (c *Coordinator) Resign(partition int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.led, partition)
+	for id, t := range c.txns {
+		if t.partition == partition {
+			t.gone.Store(true)
+			delete(c.txns, id)
+			delete(c.open, t)
+			delete(c.unfinished, t)
+		}
+	}
+}
+
 // lock finds an id and locks it. ErrNotFound when nothing is known of it.
 func (c *Coordinator) lock(id string) (*Txn, error) {
 	if id == "" {

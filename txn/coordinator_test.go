@@ -407,3 +407,35 @@ func TestPartitionLedLater(t *testing.T) {
 		t.Errorf("markers: %s", got)
 	}
 }
+
+// TestResign: the ids of one partition of the log are let go, and are as they were when it comes back.
+func TestResign(t *testing.T) {
+	m := newMemory()
+	c := m.open(t)
+	p := begin(t, c, "x")
+	home, err := c.home("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := "y"
+	for at := home; at == home; other += "y" {
+		if at, err = c.home(other + "y"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q := begin(t, c, other)
+	c.Resign(home)
+	if _, err := c.Hold("x", p); !errors.Is(err, ErrNotCoordinator) {
+		t.Errorf("after Resign: %v", err)
+	}
+	h, err := c.Hold(other, q)
+	if err != nil {
+		t.Fatalf("of another partition: %v", err)
+	}
+	h.Release()
+	c.Lead(home)
+	if h, err = c.Hold("x", p); err != nil {
+		t.Fatalf("after Lead: %v", err)
+	}
+	h.Release()
+}

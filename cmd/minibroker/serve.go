@@ -90,7 +90,12 @@ func serve(f flags, stdout io.Writer) error {
 	sayReady(log, conf, broker, time.Since(started))
 	debug.FreeOSMemory() // what the start needed and the rest of its life does not
 	dropStartPages()
-	<-ctx.Done()
+	select {
+	case err := <-broker.Failed():
+		broker.Abort() // nothing can be written any more
+		return fatal(log, err)
+	case <-ctx.Done():
+	}
 	return stop(log, conf.NodeID(), broker)
 }
 
