@@ -21,6 +21,7 @@ type Notice struct {
 	Level  slog.Level
 	Logger string
 	Text   string
+	Remedy string // what to do about it; "" where the text says it or nothing needs to be done
 }
 
 // Parse makes a Broker of properties; of a key that stands twice the last counts. A wrong value is an *Error with Kafka's text

@@ -55,9 +55,16 @@ func (b *Broker) notices(oldID bool) []Notice {
 			say(slog.LevelWarn, "%s: %s=%s needs more brokers than this one; 1 is used", b.given[name].Source, name, b.given[name].Value)
 		}
 	}
+	for _, name := range [...]string{"default.replication.factor", "min.insync.replicas"} {
+		if b.Explicit(name) && b.Long(name) > 1 {
+			say(slog.LevelWarn, "%s: %s=%s needs more brokers than this one, so %s", b.given[name].Source, name, b.given[name].Value, tooMany(name))
+			list[len(list)-1].Remedy = "set " + name + "=1"
+		}
+	}
 	for _, name := range b.givenNames() {
 		if findBrokerOrPrefixed(name) == nil && !slices.Contains(authorizerSettings[:], name) {
-			say(slog.LevelWarn, "%s: unknown setting %s is ignored", b.given[name].Source, name)
+			say(slog.LevelWarn, "%s: unknown setting %s is ignored%s", b.given[name].Source, name, didYouMean(name))
+			list[len(list)-1].Remedy = remedyFor(name)
 		}
 	}
 	for _, name := range b.givenNames() {
@@ -69,6 +76,30 @@ func (b *Broker) notices(oldID bool) []Notice {
 		say(slog.LevelWarn, "%s: %s is ignored, everyone may do everything", b.given[authorizerClass].Source, authorizerClass)
 	}
 	return list
+}
+
+// tooMany is what comes of a number of replicas that one node cannot hold.
+func tooMany(name string) string {
+	if name == "min.insync.replicas" {
+		return "writes with acks=all are refused"
+	}
+	return "topics that do not name their own number of replicas cannot be created"
+}
+
+// remedyFor is what to do about an unknown setting.
+func remedyFor(name string) string {
+	if near := Nearest(name); near != "" {
+		return "write " + near + ", or remove it"
+	}
+	return "remove it, or look its name up: minibroker check-config lists all that there are"
+}
+
+// didYouMean points at the setting that was probably meant.
+func didYouMean(name string) string {
+	if near := Nearest(name); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
 }
 
 const authorizerClass = "authorizer.class.name"

@@ -25,3 +25,12 @@ var onlyOne = [...]string{
 	"transaction.state.log.replication.factor",
 	"transaction.state.log.min.isr",
 }
+
+// Shipped are the names of the settings that Kafka's own server.properties sets and that are in effect without being given.
+func Shipped() []string {
+	names := make([]string, 0, len(shipped))
+	for _, s := range shipped {
+		names = append(names, s.name)
+	}
+	return names
+}

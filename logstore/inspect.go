@@ -155,3 +155,7 @@ func readInspected(fsys vfs.FS, path string) ([]byte, error) {
 	}
 	return vfs.ReadFile(fsys, path)
 }
+
+// ReadDirMeta reads meta.properties of a data directory of the operating
+// system; fs.ErrNotExist when there is none.
+func ReadDirMeta(dir string) (MetaProperties, error) { return ReadMetaProperties(vfs.OS(), dir) }

@@ -86,6 +86,8 @@ func newCommand(stdout, stderr io.Writer) *cobra.Command {
 		newFormat(stdout),
 		newRandomUUID(stdout),
 		newDump(stdout, stderr),
+		newCheckConfig(stdout),
+		newDoctor(stdout),
 		newTopics(stdout),
 		newProduce(os.Stdin, stdout),
 		newConsume(stdout),
@@ -120,7 +122,7 @@ func newPing(stdout io.Writer) *cobra.Command {
 				addr = args[0]
 			}
 			if err := ping(addr, timeout); err != nil {
-				return err
+				return advised{err, reachRemedy(addr, err)}
 			}
 			_, err := fmt.Fprintf(stdout, "%s serves\n", addr)
 			return err

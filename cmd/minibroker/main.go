@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"minibroker/config"
 )
 
 // Exit codes.
@@ -23,6 +25,18 @@ func (e usageError) Error() string { return e.err.Error() }
 
 // Unwrap is the mistake itself.
 func (e usageError) Unwrap() error { return e.err }
+
+// advised is an error with what to do about it.
+type advised struct {
+	err    error
+	remedy string
+}
+
+// Error is the text of the error alone; the remedy gets a line of its own.
+func (e advised) Error() string { return e.err.Error() }
+
+// Unwrap is the error.
+func (e advised) Unwrap() error { return e.err }
 
 func main() {
 	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
@@ -42,5 +56,13 @@ func execute(args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	fmt.Fprintf(stderr, "minibroker: %v\n", err)
+	var help advised
+	var refused *config.Error
+	switch {
+	case errors.As(err, &help):
+		fmt.Fprintf(stderr, "try: %s\n", help.remedy)
+	case errors.As(err, &refused):
+		fmt.Fprintf(stderr, "try: %s\n", refused.Remedy())
+	}
 	return exitRuntime
 }

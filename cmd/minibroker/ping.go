@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"minibroker/client"
 )
 
 // The request and the beginning of its answer, big endian:
@@ -41,7 +43,7 @@ func ping(addr string, timeout time.Duration) error {
 		return fmt.Errorf("ping %s: no answer: %w", addr, err)
 	}
 	if id := binary.BigEndian.Uint32(answer[4:]); id != pingCorrelationID {
-		return fmt.Errorf("ping %s: what answers there is no Kafka broker", addr)
+		return fmt.Errorf("ping %s: %w", addr, client.ErrNoBroker)
 	}
 	if code := binary.BigEndian.Uint16(answer[8:]); code != 0 {
 		return fmt.Errorf("ping %s: error code %d", addr, int16(code))
