@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -34,10 +35,16 @@ func toolLine(command, addr, files string) string {
 	words := strings.Split(strings.ReplaceAll(command, "FILES", files), "|")
 	class, args := "org.apache.kafka.tools."+words[0], words[1:]
 	broker := []string{"--bootstrap-server", addr}
-	if words[0] == "MetadataQuorumCommand" || words[0] == "FeatureCommand" || words[0] == "TransactionsCommand" { // their subcommands come behind
-		args = append(broker, args...)
-	} else {
-		args = append(args, broker...)
+	switch {
+	case slices.Contains(args, "--bootstrap-server"): // another one
+	case slices.Contains([]string{"MetadataQuorumCommand", "FeatureCommand", "TransactionsCommand"}, words[0]):
+		args = append(broker, args...) // their subcommands come behind
+	default:
+		at := len(args)
+		if at > 0 && strings.HasPrefix(args[at-1], "<") { // standard input
+			at--
+		}
+		args = slices.Insert(args, at, broker...)
 	}
 	return strings.Join(append([]string{class}, args...), "\t") + "\n"
 }

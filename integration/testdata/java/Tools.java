@@ -1,4 +1,5 @@
 import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
@@ -10,7 +11,7 @@ import org.apache.kafka.common.utils.internals.Exit;
 
 /**
  * Runs Kafka's command line tools one after another in one process. Each line of standard input is a class and its
- * arguments, separated by tabs. Printed is, for each, a line "&gt;&gt;&gt; " with the exit code, then what the tool
+ * arguments, separated by tabs; a last word that begins with "&lt;" is the tool's standard input. Printed is, for each, a line "&gt;&gt;&gt; " with the exit code, then what the tool
  * wrote to standard output, a line "--- stderr" and what it wrote to standard error.
  */
 public class Tools {
@@ -29,7 +30,11 @@ public class Tools {
             System.setOut(new PrintStream(stdout, true, StandardCharsets.UTF_8));
             System.setErr(new PrintStream(stderr, true, StandardCharsets.UTF_8));
             exit = new CompletableFuture<>();
-            Thread tool = new Thread(() -> run(words[0], Arrays.copyOfRange(words, 1, words.length)));
+            int count = words.length;
+            String input = words[count - 1].startsWith("<") ? words[--count].substring(1).replace("\\n", "\n") : "";
+            System.setIn(new ByteArrayInputStream(input.getBytes(StandardCharsets.UTF_8)));
+            String[] arguments = Arrays.copyOfRange(words, 1, count);
+            Thread tool = new Thread(() -> run(words[0], arguments));
             tool.setDaemon(true);
             tool.start();
             out.println(">>> exit " + exit.get());
