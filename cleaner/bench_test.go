@@ -101,6 +101,66 @@ func fillBatch(b *testing.B, log *logstore.Log, codec record.Codec, first, recor
 	must(b, err)
 }
 
+// BenchmarkReaderBesidePass is a pass with somebody who reads 64 KiB at any
+// offset once a millisecond. It reports the longest read, and the longest that
+// the reader was not run at all.
+func BenchmarkReaderBesidePass(b *testing.B) {
+	c := cleanBench{"none", record.None, 100, 0}
+	source := c.fill(b)
+	must(b, source.store.Close(logstore.CleanStop{BrokerEpoch: -1}))
+	var longest, late time.Duration
+	for b.Loop() {
+		n := *source
+		n.dir += "-copy"
+		must(b, os.RemoveAll(n.dir))
+		must(b, os.CopyFS(n.dir, os.DirFS(source.dir)))
+		n.open()
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			read, gap := readBeside(b, n.log("b"), stop)
+			longest, late = max(longest, read), max(late, gap)
+		}()
+		if !n.cleaner.Round(context.Background()) {
+			b.Fatal("nothing was cleaned")
+		}
+		close(stop)
+		<-stopped
+		must(b, n.store.Close(logstore.CleanStop{BrokerEpoch: -1}))
+	}
+	b.ReportMetric(float64(longest.Microseconds()), "longest-read-µs")
+	b.ReportMetric(float64(late.Microseconds()), "longest-gap-µs")
+}
+
+// readBeside reads until it is told to stop.
+func readBeside(b *testing.B, log *logstore.Log, stop <-chan struct{}) (longest, late time.Duration) {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	buf, rng, before := make([]byte, 64<<10), rand.New(rand.NewPCG(1, 2)), time.Now()
+	for {
+		select {
+		case <-stop:
+			return longest, late
+		case <-tick.C:
+		}
+		begun := time.Now()
+		late = max(late, begun.Sub(before))
+		info, err := log.Read(rng.Int64N(benchRecords), len(buf), logstore.ReadOptions{UpperBound: log.EndOffset(), MinOneMessage: true})
+		if err != nil {
+			b.Error(err)
+			return longest, late
+		}
+		if info.Records != nil {
+			if _, err := info.Records.ReadAt(buf[:info.Records.Len()], 0); err != nil {
+				b.Error(err)
+			}
+			info.Records.Release()
+		}
+		before = time.Now()
+		longest = max(longest, before.Sub(begun))
+	}
+}
+
 // BenchmarkOffsetMap is a put and a look-up each of a million keys.
 func BenchmarkOffsetMap(b *testing.B) {
 	keys := make([][]byte, 1_000_000)
