@@ -4,6 +4,7 @@ FUZZTIME ?= 5m
 ROUNDS ?= 500
 PIPELINE ?= 50
 TXNSECONDS ?= 10
+CLEANMB ?= 500
 PKGS = ./...
 
 .PHONY: $(shell sed -nE 's/^([a-z]+):.*/\1/p' Makefile)
@@ -52,6 +53,9 @@ images: image ## both container images, and all that is tried on them; needs a D
 	docker build -f images/compat/Dockerfile -t minibroker:compat .
 	docker images minibroker
 	MINIBROKER_COMPAT_IMAGE=minibroker:compat $(GO) test ./integration -count=1 -timeout 20m -run 'TestContainerModules|TestComposeFiles' -v
+
+cleanbench: ## a log of CLEANMB (500) MB with every key twice compacted by minibroker and by Apache Kafka
+	MINIBROKER_BENCH_COMPACTION=$(CLEANMB) $(GO) test -count 1 -timeout 20m -run TestBenchCompaction -v ./integration
 
 txnbench: ## transactions per second beside Apache Kafka, with one and with ten producers, three runs of TXNSECONDS (10) each
 	MINIBROKER_BENCH_TRANSACTIONS=$(TXNSECONDS) $(GO) test -timeout 60m -count 1 -run TestBenchTransactions -v ./integration

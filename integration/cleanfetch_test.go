@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"minibroker/record"
 )
 
@@ -140,29 +138,18 @@ func (l cleanedLog) lay(t *testing.T, data string) {
 // fetchLine asks for one byte at an offset and words the answer as the cases do.
 func fetchLine(t *testing.T, conn *Conn, topic string, offset int64) string {
 	t.Helper()
-	r := kmsg.NewPtrFetchRequest()
-	r.ReplicaID, r.MaxBytes, r.SessionEpoch = -1, 1, -1
-	rt := kmsg.NewFetchRequestTopic()
-	rt.Topic = topic
-	rp := kmsg.NewFetchRequestTopicPartition()
-	rp.FetchOffset, rp.PartitionMaxBytes, rp.CurrentLeaderEpoch = offset, 1, -1
-	rt.Partitions = append(rt.Partitions, rp)
-	r.Topics = append(r.Topics, rt)
-	resp, err := conn.Request(r, 12)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := resp.(*kmsg.FetchResponse).Topics[0].Partitions[0]
+	p := fetchOne(t, conn, topic, offset)
 	word := map[int16]string{0: "ok", 1: "OFFSET_OUT_OF_RANGE(1)"}[p.ErrorCode]
 	if word == "" {
 		word = strconv.Itoa(int(p.ErrorCode))
 	}
 	var batches []string
 	for rest := p.RecordBatches; len(rest) > 0; {
-		var b record.Batch
-		if b, rest, err = record.Next(rest); err != nil {
+		b, next, err := record.Next(rest)
+		if err != nil {
 			t.Fatalf("%s at %d: %v", topic, offset, err)
 		}
+		rest = next
 		batches = append(batches, fmt.Sprintf("%d-%d/%d", b.BaseOffset(), b.LastOffset(), b.Count()))
 	}
 	return fmt.Sprintf("%d: %s bytes=%d batches=[%s] partial=0 HW=%d LSO=%d start=%d", offset, word, len(p.RecordBatches),
