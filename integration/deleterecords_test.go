@@ -6,7 +6,7 @@ import (
 )
 
 // TestDeleteRecordsAnswers: -1 means the high watermark, offsets beyond it or below -1 are refused, one below the start
-// changes nothing; a compacted topic refuses, one that is also deleted from does not.
+// changes nothing; a compacted topic refuses, one that is also deleted from does not, an internal one does.
 func TestDeleteRecordsAnswers(t *testing.T) {
 	t.Parallel()
 	addr := freeAddr(t)
@@ -25,6 +25,9 @@ func TestDeleteRecordsAnswers(t *testing.T) {
 			t.Fatalf("produce: %v, error %d", err, a.ErrorCode)
 		}
 	}
+	cl := newClient(t, addr)
+	commit(t, cl, "g", "plain", 1)
+	cl.Close()
 	for _, c := range []struct {
 		topic  string
 		offset int64
@@ -32,7 +35,7 @@ func TestDeleteRecordsAnswers(t *testing.T) {
 		code   int16
 	}{
 		{"plain", 4, 4, 0}, {"plain", 2, 4, 0}, {"plain", 11, -1, 1}, {"plain", -2, -1, 1}, {"plain", -1, 10, 0},
-		{"compacted", 0, -1, 44}, {"both", 0, 0, 0}, {"absent", 0, -1, 3},
+		{"compacted", 0, -1, 44}, {"both", 0, 0, 0}, {"absent", 0, -1, 3}, {"__consumer_offsets", 0, -1, 17},
 	} {
 		low, code, err := conn.DeleteRecords(c.topic, 0, c.offset)
 		if err != nil || low != c.low || code != c.code {
