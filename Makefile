@@ -60,6 +60,9 @@ cleanbench: ## a log of CLEANMB (500) MB with every key twice compacted by minib
 txnbench: ## transactions per second beside Apache Kafka, with one and with ten producers, three runs of TXNSECONDS (10) each
 	MINIBROKER_BENCH_TRANSACTIONS=$(TXNSECONDS) $(GO) test -timeout 60m -count 1 -run TestBenchTransactions -v ./integration
 
+groupbench: ## groups beside Apache Kafka: first poll, 50 members to stable, the cost of 1,000 idle groups; three rounds
+	MINIBROKER_BENCH_GROUPS=3 $(GO) test -timeout 60m -count 1 -run TestBenchGroups -v ./integration
+
 image: ## container image minibroker:latest, from scratch
 	docker build -t minibroker:latest .
 

@@ -71,6 +71,20 @@ func withoutNoise(text, files, data string) string {
 	return text
 }
 
+// runTools runs tools one after another in one process and returns what each printed.
+func runTools(t *testing.T, runs []toolRun, addr, files string) []string {
+	t.Helper()
+	var commands strings.Builder
+	for _, r := range runs {
+		commands.WriteString(toolLine(r.command, addr, files))
+	}
+	printed := strings.Split(java(t, commands.String(), filepath.Join("testdata", "java", "Tools.java")), ">>> ")[1:]
+	if len(printed) != len(runs) {
+		t.Fatalf("%d tools ran, %d were asked for; the last one printed:\n%s", len(printed), len(runs), printed[len(printed)-1])
+	}
+	return printed
+}
+
 // TestAdminTools runs Kafka's tools for administration, one after another in one process, and compares what they print
 // and how they end with what they print against Apache Kafka 4.4.0.
 func TestAdminTools(t *testing.T) {
@@ -90,14 +104,7 @@ func TestAdminTools(t *testing.T) {
 	data, addr, controller := t.TempDir(), freeAddr(t), freeAddr(t)
 	listeners := "PLAINTEXT://" + addr + ",CONTROLLER://" + controller
 	p := startArgs(t, data, addr, []string{"--data-dir", data, "--override", "listeners=" + listeners, "--override", "advertised.listeners=" + listeners})
-	var commands strings.Builder
-	for _, r := range runs {
-		commands.WriteString(toolLine(r.command, addr, files))
-	}
-	printed := strings.Split(java(t, commands.String(), filepath.Join("testdata", "java", "Tools.java")), ">>> ")[1:]
-	if len(printed) != len(runs) {
-		t.Fatalf("%d tools ran, %d were asked for; the last one printed:\n%s", len(printed), len(runs), printed[len(printed)-1])
-	}
+	printed := runTools(t, runs, addr, files)
 	for n, r := range runs {
 		if got := withoutNoise(printed[n], files, data); got != r.printed {
 			t.Errorf("%s\nprinted:\n%s\nagainst Kafka:\n%s", r.command, got, r.printed)

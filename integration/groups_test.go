@@ -186,10 +186,10 @@ func TestGroupSurvivesKill(t *testing.T) {
 	produceNumbers(t, addr, "numbers", 0, 400)
 	c.awaitReads(t, 400)
 	c.await(t, "400 commits", func() bool { return c.committed == 400 })
-	before := offsetsOf(t, addr)
+	before := offsetsOf(t, addr, "readers")
 	p.Kill()
 	p = startProcess(t, data, addr, nil)
-	if after := offsetsOf(t, addr); !maps.Equal(before, after) {
+	if after := offsetsOf(t, addr, "readers"); !maps.Equal(before, after) {
 		t.Errorf("offsets %v, before the kill %v", after, before)
 	}
 	produceNumbers(t, addr, "numbers", 400, 400)
@@ -199,8 +199,8 @@ func TestGroupSurvivesKill(t *testing.T) {
 	}
 }
 
-// offsetsOf are the group's offsets by partition.
-func offsetsOf(t *testing.T, addr string) map[int32]int64 {
+// offsetsOf are a group's offsets by partition.
+func offsetsOf(t *testing.T, addr, group string) map[int32]int64 {
 	t.Helper()
 	cl, err := kgo.NewClient(kgo.SeedBrokers(addr))
 	if err != nil {
@@ -210,9 +210,9 @@ func offsetsOf(t *testing.T, addr string) map[int32]int64 {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	req := kmsg.NewPtrOffsetFetchRequest()
-	req.Group = "readers"
+	req.Group = group
 	g := kmsg.NewOffsetFetchRequestGroup()
-	g.Group = "readers"
+	g.Group = group
 	req.Groups = append(req.Groups, g)
 	resp, err := req.RequestWith(ctx, cl)
 	if err != nil {
@@ -225,6 +225,22 @@ func offsetsOf(t *testing.T, addr string) map[int32]int64 {
 		}
 	}
 	return offsets
+}
+
+// awaitOffsets waits until a group has committed so many records of its one topic.
+func awaitOffsets(t *testing.T, addr, group string, records int) {
+	t.Helper()
+	committed := map[int32]int64{}
+	if !await(patience, func() bool {
+		committed = offsetsOf(t, addr, group)
+		total := int64(0)
+		for offset := range maps.Values(committed) {
+			total += max(offset, 0)
+		}
+		return total == int64(records)
+	}) {
+		t.Fatalf("group %s has committed %v of %d records", group, committed, records)
+	}
 }
 
 // TestGroupsOfClients reads the same lines in a group of its own with kcat and with Java's console consumer, and shows

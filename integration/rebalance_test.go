@@ -2,7 +2,6 @@ package integration
 
 import (
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -56,17 +55,7 @@ func (g *memberGroup) produce(count int) {
 	produceNumbers(g.t, g.addr, "numbers", g.sent, count)
 	g.sent += count
 	g.tally.awaitReads(g.t, g.sent)
-	committed := map[int32]int64{}
-	if !await(patience, func() bool {
-		committed = offsetsOf(g.t, g.addr)
-		total := int64(0)
-		for offset := range maps.Values(committed) {
-			total += max(offset, 0)
-		}
-		return total == int64(g.sent)
-	}) {
-		g.t.Fatalf("committed %v of %d records", committed, g.sent)
-	}
+	awaitOffsets(g.t, g.addr, "readers", g.sent)
 }
 
 // produceUntil writes records until a member has read some of them.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// recordToolsEnv has TestTransactionTools start Apache Kafka and record what the tool prints against it.
+// recordToolsEnv has TestTransactionTools and TestGroupTools start Apache Kafka and record what the tools print against it.
 const recordToolsEnv = "MINIBROKER_RECORD_TOOLS"
 
 // transactionRuns are the runs of kafka-transactions.sh, in order. Partition 1 of topic orders has two hanging
