@@ -66,5 +66,6 @@ groupbench: ## groups beside Apache Kafka: first poll, 50 members to stable, the
 image: ## container image minibroker:latest, from scratch
 	docker build -t minibroker:latest .
 
-tidy: ## bring go.mod and go.sum in order
+tidy: ## bring go.mod and go.sum in order, those of examples/gotest too
 	$(GO) mod tidy
+	cd examples/gotest && $(GO) mod tidy

@@ -57,6 +57,7 @@ var layers = map[string]layer{
 	"cmd/kafkatools":   {7, nil, []string{franzPath}},
 	"integration":      {9, nil, nil},
 	"integration/wire": {7, nil, []string{kmsgPath, kbinPath, "github.com/twmb/franz-go/pkg/kerr"}},
+	"examples/gotest":  {8, []string{"brokertest"}, nil}, // a module of its own
 	"internal/lint":    {8, nil, nil},
 	// what make test counts with
 	"internal/testreport": {8, nil, nil},
