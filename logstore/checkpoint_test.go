@@ -174,3 +174,27 @@ func FuzzCheckpoint(f *testing.F) {
 		}
 	})
 }
+
+// TestCheckpointsAtRest: the files are rewritten when they would get another text, and else not.
+func TestCheckpointsAtRest(t *testing.T) {
+	mem := vfs.NewMem()
+	s, l := snapshotStore(t, mem)
+	write := func() (written int64) {
+		t.Helper()
+		before := mem.Ops()
+		must(t, s.CheckpointRecoveryPoints(), s.CheckpointLogStartOffsets(),
+			s.CheckpointHighWatermarks(map[TopicPartition]int64{crashed: l.EndOffset()}))
+		return mem.Ops() - before
+	}
+	for range 3 {
+		if write() == 0 {
+			t.Error("nothing was written after a change")
+		}
+		if n := write(); n > 0 {
+			t.Errorf("%d operations on files at rest", n)
+		}
+		mustAppend(t, l, byProducer(t, int(l.EndOffset())), AppendOptions{Sync: true})
+		s.env.background.Wait()
+	}
+	must(t, s.Close(CleanStop{}))
+}
