@@ -41,7 +41,7 @@ pipeline: ## exactly-once pipelines in Java, Python and Go while they and the br
 	MINIBROKER_PIPELINE_ROUNDS=$(PIPELINE) $(GO) test -timeout 60m -count 1 -run TestPipeline -v ./integration
 
 handover: ## minibroker and Apache Kafka on one data directory, there and back three times, with clean stops and with kill -9
-	MINIBROKER_HANDOVER_ROUNDS=3 $(GO) test ./integration -count=1 -timeout 20m -run 'TestHandover|TestCleaningHandover|TestCaptures' -v
+	MINIBROKER_HANDOVER_ROUNDS=3 $(GO) test ./integration -count=1 -timeout 20m -run 'TestHandover|TestCleaningHandover|TestGroupsHandOver|TestCaptures' -v
 
 clients: ## groups of each client library in each protocol: members come, crash, return and leave
 	MINIBROKER_ALL_CLIENTS=1 $(GO) test ./integration -count=1 -timeout 20m -run TestMembersComeAndGo -v
