@@ -53,6 +53,7 @@ type Broker struct {
 	partitions   *partition.Manager
 	groups       *group.Coordinator
 	transactions *txn.Coordinator
+	coordinating bool             // transactions are loaded; set once, at the start
 	cleaner      *cleaner.Cleaner // nil when it is switched off
 	quotas       *quota.Quotas
 	server       *server.Server
@@ -95,7 +96,7 @@ func (b *Broker) open(ctx context.Context) error {
 	if err := openDirs(ctx); err != nil {
 		return err
 	}
-	b.partitions = partition.New(partition.Options{Store: b.store, Logger: b.log, ReadOnly: b.readOnly})
+	b.partitions = partition.New(partition.Options{Store: b.store, Logger: b.log})
 	b.groups = b.newGroups()
 	b.cleaner = b.newCleaner()
 	b.transactions = b.newTransactions()
@@ -104,6 +105,10 @@ func (b *Broker) open(ctx context.Context) error {
 	}
 	if err := b.transactions.Load(ctx); err != nil {
 		return err
+	}
+	b.coordinating = true
+	if b.readOnly {
+		b.partitions.Fix()
 	}
 	return b.serve()
 }

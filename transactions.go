@@ -19,7 +19,7 @@ const transactionTopic = "__transaction_state"
 // newTransactions makes the coordinator of transactions; it knows none before it is loaded.
 func (b *Broker) newTransactions() *txn.Coordinator {
 	return txn.New(txn.Options{
-		Log: transactionLog{b}, Markers: b.markers(), ProducerIDs: txn.NewProducerIDs(b.meta.AllocateProducerIDs), Logger: b.log,
+		Log: transactionLog{b}, Markers: b.markers(), ProducerIDs: txn.NewProducerIDs(b.meta.AllocateProducerIDs), Logger: b.log, ReadOnly: b.readOnly,
 		Level: func() int16 { return b.meta.Image().Features["transaction.version"] },
 		Settings: txn.Settings{
 			MaxTimeoutMs:   int32(b.config.Int("transaction.max.timeout.ms")),
@@ -32,7 +32,7 @@ func (b *Broker) newTransactions() *txn.Coordinator {
 
 // leadTransactions takes over the transactional ids in new partitions. Those that are there at the start are loaded together, see Broker.open.
 func (b *Broker) leadTransactions(topic *metadata.Topic, first int) {
-	if topic.Name != transactionTopic || b.server == nil {
+	if topic.Name != transactionTopic || !b.coordinating {
 		return
 	}
 	for _, p := range topic.Partitions[first:] {

@@ -15,16 +15,12 @@ type Options struct {
 	Store *logstore.Store
 	// Logger is told of partitions that come and go; nil means silence.
 	Logger *slog.Logger
-	// ReadOnly refuses appends and the removal of records with
-	// logstore.ErrReadOnly.
-	ReadOnly bool
 }
 
 // Manager is the set of partitions that this broker leads.
 type Manager struct {
 	store  *logstore.Store
 	logger *slog.Logger
-	fixed  bool // read-only
 
 	// waiters pools the waiters of fetches.
 	waiters sync.Pool
@@ -40,7 +36,7 @@ func New(o Options) *Manager {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	m := &Manager{store: o.Store, logger: o.Logger, fixed: o.ReadOnly, partitions: make(map[logstore.TopicPartition]*Partition),
+	m := &Manager{store: o.Store, logger: o.Logger, partitions: make(map[logstore.TopicPartition]*Partition),
 		offline: make(map[logstore.TopicPartition]struct{})}
 	m.waiters.New = func() any { return newWaiter() }
 	return m
@@ -78,7 +74,6 @@ func (m *Manager) add(log *logstore.Log, leaderEpoch int32, note func(epoch int3
 	m.mu.RUnlock()
 	if p == nil || p.log != log {
 		p = newPartition(log)
-		p.fixed = m.fixed
 	}
 	if err := p.lead(leaderEpoch, note); err != nil {
 		return nil, fmt.Errorf("add partition: %w", err)
@@ -89,6 +84,16 @@ func (m *Manager) add(log *logstore.Log, leaderEpoch int32, note func(epoch int3
 	m.logger.Debug("partition is led here", "partition", tp.String(), "epoch", leaderEpoch,
 		"start", p.LogStartOffset(), "end", p.EndOffset())
 	return p, nil
+}
+
+// Fix makes all partitions read-only for good: appends and the removal of records
+// are refused with logstore.ErrReadOnly.
+func (m *Manager) Fix() {
+	for _, p := range m.Partitions() {
+		p.mu.Lock()
+		p.fixed = true
+		p.mu.Unlock()
+	}
 }
 
 // Remove forgets a partition, if it is there, and ends the waits on it. The

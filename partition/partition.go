@@ -13,9 +13,8 @@ import (
 // and how much of the log readers may see. All methods may be called at the
 // same time; readers take no lock that an append holds.
 type Partition struct {
-	log   *logstore.Log
-	tp    logstore.TopicPartition
-	fixed bool // read-only
+	log *logstore.Log
+	tp  logstore.TopicPartition
 
 	// highWatermark is the first offset that consumers may not see. It only
 	// grows: it is raised to the log end offset after each append.
@@ -33,7 +32,8 @@ type Partition struct {
 
 	// mu serialises changes of leadership against appends, which hold it for
 	// reading: no batch can be stamped with an epoch that is already over.
-	mu sync.RWMutex
+	mu    sync.RWMutex
+	fixed bool // read-only
 
 	waitMu sync.Mutex
 	first  *waitLink // fetches that wait for this partition, newest first

@@ -62,6 +62,9 @@ type Options struct {
 	// Level is the level of the feature transaction.version.
 	Level    func() int16
 	Settings Settings
+	// ReadOnly is for showing what is there: decided transactions are completed
+	// when they are loaded, open ones are left alone.
+	ReadOnly bool
 	Logger   *slog.Logger // nil = discard
 }
 
@@ -73,6 +76,7 @@ type Coordinator struct {
 	ids      *ProducerIDs
 	level    func() int16
 	settings Settings
+	readOnly bool
 	logger   *slog.Logger
 	began    time.Time // checks of timeouts come in steps from here
 
@@ -111,7 +115,7 @@ func New(o Options) *Coordinator {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	return &Coordinator{
-		log: o.Log, markers: o.Markers, ids: o.ProducerIDs, level: o.Level, settings: o.Settings,
+		log: o.Log, markers: o.Markers, ids: o.ProducerIDs, level: o.Level, settings: o.Settings, readOnly: o.ReadOnly,
 		logger: logger.With("logger", ownLogger), began: time.Now(),
 		led: make(map[int32]struct{}), txns: make(map[string]*Txn), open: make(map[*Txn]struct{}), unfinished: make(map[*Txn]struct{}),
 	}

@@ -21,7 +21,7 @@ func (c *Coordinator) noteOpen(t *Txn, open bool) {
 // armCheckLocked sets the timer to the next check: they come at a fixed beat,
 // as Kafka's do.
 func (c *Coordinator) armCheckLocked() {
-	if c.check != nil || c.closed || len(c.open) == 0 {
+	if c.check != nil || c.closed || c.readOnly || len(c.open) == 0 {
 		return
 	}
 	beat := max(c.settings.TimeoutCheck, time.Millisecond)

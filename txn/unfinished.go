@@ -25,7 +25,7 @@ func (c *Coordinator) noteUnfinished(t *Txn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unfinished[t] = struct{}{}
-	if c.retry != nil || c.closed {
+	if c.retry != nil || c.closed || c.readOnly {
 		return
 	}
 	c.retryDelay = min(max(2*c.retryDelay, firstRetry), lastRetry)
