@@ -2,6 +2,7 @@
 GO ?= go
 FUZZTIME ?= 5m
 ROUNDS ?= 500
+TOPICS ?= 10000
 PIPELINE ?= 50
 TXNSECONDS ?= 10
 CLEANMB ?= 500
@@ -62,6 +63,8 @@ txnbench: ## transactions per second beside Apache Kafka, with one and with ten 
 
 groupbench: ## groups beside Apache Kafka: first poll, 50 members to stable, the cost of 1,000 idle groups; three rounds
 	MINIBROKER_BENCH_GROUPS=3 $(GO) test -timeout 60m -count 1 -run TestBenchGroups -v ./integration
+topicbench: ## TOPICS (10000) topics, and as many partitions: creation and start beside Apache Kafka
+	MINIBROKER_BENCH_TOPICS=$(TOPICS) $(GO) test -timeout 60m -count 1 -run TestBenchTopics -v ./integration
 
 image: ## container image minibroker:latest, from scratch
 	docker build -t minibroker:latest .
