@@ -63,6 +63,7 @@ txnbench: ## transactions per second beside Apache Kafka, with one and with ten 
 
 groupbench: ## groups beside Apache Kafka: first poll, 50 members to stable, the cost of 1,000 idle groups; three rounds
 	MINIBROKER_BENCH_GROUPS=3 $(GO) test -timeout 60m -count 1 -run TestBenchGroups -v ./integration
+
 topicbench: ## TOPICS (10000) topics, and as many partitions: creation and start beside Apache Kafka
 	MINIBROKER_BENCH_TOPICS=$(TOPICS) $(GO) test -timeout 60m -count 1 -run TestBenchTopics -v ./integration
 

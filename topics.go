@@ -108,7 +108,7 @@ func (b *Broker) addPartition(topic *metadata.Topic, p *metadata.Partition, cfg 
 	b.noteDirectory(topic, p)
 	if p.Leader != b.config.NodeID() {
 		b.log.Warn(fmt.Sprintf("%s has no leader: broker %d led it last or was in sync with who did, and this node was not. "+
-			"Set unclean.leader.election.enable=true and start again to serve what is here", tp, otherReplica(p, b.config.NodeID())),
+			"Set unclean.leader.election.enable=true for the topic to serve what is here", tp, otherReplica(p, b.config.NodeID())),
 			"logger", "state.change.logger")
 		return nil
 	}

@@ -18,9 +18,17 @@ import (
 // serves.
 func startKafka(t *testing.T, dirs []string, addr string, overrides ...string) *Process {
 	t.Helper()
-	libs := kafkaLibs(t)
-	controller := freeAddr(t)
-	props := []string{
+	props := append(kafkaProperties(dirs, addr, freeAddr(t)), overrides...)
+	file := filepath.Join(t.TempDir(), "server.properties")
+	if err := os.WriteFile(file, []byte(strings.Join(props, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return startKafkaWith(t, file, dirs[0], addr)
+}
+
+// kafkaProperties are the settings of a node that is broker and controller.
+func kafkaProperties(dirs []string, addr, controller string) []string {
+	return []string{
 		"process.roles=broker,controller", "node.id=1", "controller.quorum.voters=1@" + controller,
 		"listeners=PLAINTEXT://" + addr + ",CONTROLLER://" + controller, "advertised.listeners=PLAINTEXT://" + addr,
 		"controller.listener.names=CONTROLLER", "log.dirs=" + strings.Join(dirs, ","),
@@ -28,11 +36,13 @@ func startKafka(t *testing.T, dirs []string, addr string, overrides ...string) *
 		"share.coordinator.state.topic.replication.factor=1", "share.coordinator.state.topic.min.isr=1",
 		"offsets.topic.num.partitions=2", "group.initial.rebalance.delay.ms=0", "metadata.max.idle.interval.ms=0",
 	}
-	file := filepath.Join(t.TempDir(), "server.properties")
-	if err := os.WriteFile(file, []byte(strings.Join(append(props, overrides...), "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return launch(t, "Kafka", &Process{Addr: addr, Data: dirs[0], cmd: exec.Command("java", "-Xmx512m", "-XX:TieredStopAtLevel=1",
+}
+
+// startKafkaWith starts Apache Kafka with a properties file and waits until it serves.
+func startKafkaWith(t *testing.T, file, data, addr string) *Process {
+	t.Helper()
+	libs := kafkaLibs(t)
+	return launch(t, "Kafka", &Process{Addr: addr, Data: data, cmd: exec.Command("java", "-Xmx512m", "-XX:TieredStopAtLevel=1",
 		"-Dlog4j2.configurationFile="+filepath.Join("testdata", "kafka", "server-log4j2.yaml"), "-cp", filepath.Join(libs, "*"), "kafka.Kafka", file)}, javaTimeout)
 }
 

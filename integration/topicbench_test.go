@@ -60,14 +60,20 @@ func benchTopics(t *testing.T, kafka bool, n int) (figures []topicFigure) {
 			return startProcess(t, filepath.Join(root, "data"), freeAddr(t), nil)
 		}
 		p := start()
-		measure(fmt.Sprintf("create %d %s", n, shape.what), func() { createMany(t, p.Addr, shape.topics, shape.partitions) })
+		measure(fmt.Sprintf("create %d %s", n, shape.what), func() {
+			createMany(t, p.Addr, shape.topics, shape.partitions)
+			awaitUsable(t, p.Addr, shape.topics)
+		})
 		p.Kill()
-		measure("start with them after kill -9", func() { p = start() })
+		measure("start with them after kill -9", func() {
+			p = start()
+			awaitUsable(t, p.Addr, shape.topics)
+		})
 		p.end(t)
-		measure("start with them after a clean stop", func() { p = start() })
-		if got := len(topicsOf(t, newClient(t, p.Addr))); got != shape.topics {
-			t.Errorf("%s: %d topics, %d were made", name, got, shape.topics)
-		}
+		measure("start with them after a clean stop", func() {
+			p = start()
+			awaitUsable(t, p.Addr, shape.topics)
+		})
 		p.end(t)
 	}
 	return figures
@@ -95,5 +101,40 @@ func createMany(t *testing.T, addr string, topics, partitions int) {
 				t.Fatalf("create %s: error %d", made.Topic, made.ErrorCode)
 			}
 		}
+	}
+}
+
+// awaitUsable returns when every partition tells its end. Kafka answers a creation, and that it is ready, before it has made
+// or opened them all.
+func awaitUsable(t *testing.T, addr string, want int) {
+	t.Helper()
+	cl := newClient(t, addr, kgo.RequestTimeoutOverhead(5*time.Minute))
+	usable := func() bool {
+		req := kmsg.NewPtrListOffsetsRequest()
+		for _, topic := range topicsOf(t, cl) {
+			rt := kmsg.NewListOffsetsRequestTopic()
+			rt.Topic = *topic.Topic
+			for _, p := range topic.Partitions {
+				rp := kmsg.NewListOffsetsRequestTopicPartition()
+				rp.Partition, rp.Timestamp = p.Partition, -1
+				rt.Partitions = append(rt.Partitions, rp)
+			}
+			req.Topics = append(req.Topics, rt)
+		}
+		resp, err := req.RequestWith(t.Context(), cl)
+		if err != nil || len(resp.Topics) != want {
+			return false
+		}
+		for _, topic := range resp.Topics {
+			for _, p := range topic.Partitions {
+				if p.ErrorCode != 0 {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	if !usable() && !await(10*time.Minute, usable) {
+		t.Fatal("not all partitions are usable")
 	}
 }

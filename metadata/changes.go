@@ -195,7 +195,20 @@ func (s *Store) DeleteTopics(ids []logstore.UUID) error {
 
 // AlterConfigs applies all the changes, or none. ErrUnknownTopic when it
 // concerns a topic that is not there.
+//
+// Where unclean.leader.election.enable becomes true, partitions without a
+// leader get one before it returns. Kafka 4.4.0 looks for them every 5 minutes.
 func (s *Store) AlterConfigs(changes []ConfigChange) error {
+	if err := s.alterConfigs(changes); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(changes, func(c ConfigChange) bool { return c.Key == uncleanKey }) {
+		return s.electAllowed()
+	}
+	return nil
+}
+
+func (s *Store) alterConfigs(changes []ConfigChange) error {
 	return s.update(func(i *Image) ([]Record, error) {
 		var records []Record
 		for _, c := range changes {

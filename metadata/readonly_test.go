@@ -129,5 +129,31 @@ func TestFormerCluster(t *testing.T) {
 		if behind.Partitions[1].Leader != NoLeader {
 			t.Errorf("a partition of others is led by %d", behind.Partitions[1].Leader)
 		}
+		if !unclean {
+			n.allowUnclean(id)
+		}
 	}
+}
+
+// allowUnclean changes settings of a running node until a copy that was not in sync may lead, and checks that it does then,
+// and not before.
+func (n *node) allowUnclean(id logstore.UUID) {
+	n.t.Helper()
+	set := func(kind ResourceKind, name, value string, want int32) {
+		n.t.Helper()
+		if err := n.AlterConfigs([]ConfigChange{{Kind: kind, Name: name, Key: uncleanKey, Value: &value}}); err != nil {
+			n.t.Fatal(err)
+		}
+		topic, _ := n.Image().TopicByID(id)
+		if p := topic.Partitions[0]; p.Leader != want || want == 1 && p.RecoveryState != 1 {
+			n.t.Errorf("after %s=%s of %d %q: %+v", uncleanKey, value, kind, name, p)
+		}
+		if p := topic.Partitions[1]; p.Leader != NoLeader {
+			n.t.Errorf("a partition of others is led by %d", p.Leader)
+		}
+	}
+	set(ResourceBroker, "1", "false", NoLeader)
+	set(ResourceTopic, "kept", "true", NoLeader)
+	set(ResourceBroker, "", "true", NoLeader) // the node says no
+	set(ResourceTopic, "behind", "true", 1)
 }

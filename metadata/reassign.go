@@ -139,6 +139,23 @@ func (s *Store) ElectUnclean(ids []PartitionID) error {
 	})
 }
 
+// electAllowed makes this node the leader of partitions without one where
+// unclean.leader.election.enable lets it.
+func (s *Store) electAllowed() error {
+	for more := true; more; {
+		err := s.update(func(i *Image) ([]Record, error) {
+			e := election{gone: -1, alive: i.alive, anyReplica: func(topic string) bool { return i.uncleanElection(topic, s.o.UncleanElection) }}
+			records := i.electAll(e, s.o.MinISR, func(p *Partition) bool { return p.Leader == NoLeader })
+			more = len(records) > maxBatchRecords
+			return records[:min(len(records), maxBatchRecords)], nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // UnregisterBroker forgets a broker of a former cluster. It stops counting as
 // in sync everywhere.
 func (s *Store) UnregisterBroker(id int32) error {
