@@ -58,6 +58,8 @@ type Broker struct {
 	quotas       *quota.Quotas
 	server       *server.Server
 
+	metadataDirectory logstore.UUID // of the directory that holds the metadata log
+
 	cancel  context.CancelFunc // ends the background work
 	working sync.WaitGroup     // background work and accept loops
 
@@ -124,6 +126,9 @@ func (b *Broker) openData(ctx context.Context) (err error) {
 	if b.store, err = logstore.Open(b.storeOptions()); err != nil {
 		return err
 	}
+	if b.metadataDirectory, err = b.formatMetadataDir(); err != nil {
+		return err
+	}
 	o := b.metadataOptions()
 	if err := b.refuseLostMetadata(o.Dir); err != nil {
 		return err
@@ -167,6 +172,7 @@ func (b *Broker) metadataOptions() metadata.Options {
 		o.SnapshotIntervalMs = math.MaxInt64 // Kafka's 0 is never, by time
 	}
 	o.DirectoriesFailed = len(b.store.OfflineDirs()) > 0
+	o.DirectoryID = b.metadataDirectory
 	for i, d := range b.store.Dirs() {
 		o.DirectoryIDs = append(o.DirectoryIDs, d.DirectoryID)
 		if d.Clean && (i == 0 || d.BrokerEpoch > o.CleanBrokerEpoch) {

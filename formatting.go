@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"minibroker/internal/vfs"
+	"minibroker/logstore"
 )
 
 // formatting is the first start on empty data directories: some twenty small files, which are synced together after the
@@ -44,4 +46,31 @@ func (f *formatting) wait() error {
 	}
 	<-f.done
 	return f.err
+}
+
+// formatMetadataDir gives the id of the directory that holds the metadata log. A metadata.log.dir beside the log dirs gets a
+// meta.properties of its own, as kafka-storage.sh format writes it: without one Kafka would not start on it.
+func (b *Broker) formatMetadataDir() (logstore.UUID, error) {
+	dir := b.config.MetadataLogDir()
+	for _, d := range b.store.Dirs() {
+		if d.Path == dir {
+			return d.DirectoryID, nil
+		}
+	}
+	meta, err := logstore.ReadMetaProperties(b.fs, dir)
+	if err == nil && (meta.NodeID != b.config.NodeID() || meta.ClusterID != b.store.ClusterID()) {
+		return logstore.UUID{}, fmt.Errorf("%s is the metadata directory of node %d of cluster %s, the log dirs are those of node %d of cluster %s; "+
+			"name the right one with metadata.log.dir", dir, meta.NodeID, meta.ClusterID, b.config.NodeID(), b.store.ClusterID())
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return meta.DirectoryID, err
+	}
+	if slices.Contains(b.config.LogDirs(), dir) {
+		return logstore.UUID{}, nil // it failed; nothing is made in its place
+	}
+	meta = logstore.MetaProperties{NodeID: b.config.NodeID(), ClusterID: b.store.ClusterID(), DirectoryID: logstore.NewUUID(), Version: 1}
+	if err := logstore.MakeDir(b.fs, dir); err != nil {
+		return logstore.UUID{}, err
+	}
+	return meta.DirectoryID, logstore.WriteMetaProperties(b.fs, dir, meta)
 }

@@ -2,9 +2,11 @@ package handlers
 
 import (
 	"context"
+	"maps"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"minibroker/metadata"
 	"minibroker/protocol"
 )
 
@@ -28,7 +30,7 @@ func (a *API) apiVersions(_ context.Context, req *protocol.Request, body *kmsg.A
 	if req.Version >= 3 {
 		req.SoftwareName, req.SoftwareVersion = body.ClientSoftwareName, body.ClientSoftwareVersion
 	}
-	return a.versions.Response(req.Version, image.Features, image.LastOffset), nil
+	return a.versions.Response(req.Version, finalizedFeatures(image), image.LastOffset), nil
 }
 
 // checkApiVersions returns the code that refuses the request, or codeNone.
@@ -57,4 +59,14 @@ func softwareName(s string) bool {
 		}
 	}
 	return s != ""
+}
+
+// finalizedFeatures are the levels other than 0, kraft.version with them, which the metadata log keeps in a form of its own.
+func finalizedFeatures(image *metadata.Image) map[string]int16 {
+	if image.KRaftVersion() == 0 {
+		return image.Features
+	}
+	levels := maps.Clone(image.Features)
+	levels[kraftVersion] = image.KRaftVersion()
+	return levels
 }

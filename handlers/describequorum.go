@@ -55,6 +55,11 @@ func (a *API) quorum() kmsg.DescribeQuorumResponseTopicPartition {
 	p.LeaderID, p.LeaderEpoch, p.HighWatermark = a.config.NodeID(), a.meta.LeaderEpoch(), image.LastOffset+1
 	voter := kmsg.NewDescribeQuorumResponseTopicPartitionReplicaState()
 	voter.ReplicaID, voter.LogEndOffset = p.LeaderID, p.HighWatermark
+	for _, v := range image.Voters() {
+		if v.ID == p.LeaderID {
+			voter.ReplicaDirectoryID = v.DirectoryID
+		}
+	}
 	voter.LastFetchTimestamp, voter.LastCaughtUpTimestamp = now, now
 	p.CurrentVoters = append(p.CurrentVoters, voter)
 	return p

@@ -14,8 +14,8 @@ import (
 // UpdateFeatures, versions 0 to 2.
 //
 // Levels are checked by Kafka's rules and go to the metadata log; all updates of
-// a request are made, or none. kraft.version cannot be raised: there is no quorum
-// whose voters could change.
+// a request are made, or none. Raising kraft.version has the metadata log name
+// this node as the one voter.
 
 // How a level may change.
 const (
@@ -47,9 +47,9 @@ func (a *API) updateFeatures(_ context.Context, _ *protocol.Request, body *kmsg.
 	defer a.configChange.Unlock()
 	answer := kmsg.NewPtrUpdateFeaturesResponse()
 	answer.Version = body.Version
-	records, err := a.planFeatures(body)
-	if err == nil && !body.ValidateOnly && len(records) > 0 {
-		if err = changeError(a.meta.Append(records)); err != nil {
+	levels, err := a.planFeatures(body)
+	if err == nil && !body.ValidateOnly && len(levels) > 0 {
+		if err = changeError(a.meta.UpdateFeatures(levels)); err != nil {
 			a.log.Error("features were not updated", "error", err)
 		}
 	}
@@ -64,15 +64,15 @@ func (a *API) updateFeatures(_ context.Context, _ *protocol.Request, body *kmsg.
 	return answer, nil
 }
 
-// planFeatures makes the records of a request. Of updates of one feature the
+// planFeatures makes the levels of a request. Of updates of one feature the
 // last counts.
-func (a *API) planFeatures(body *kmsg.UpdateFeaturesRequest) ([]metadata.Record, error) {
+func (a *API) planFeatures(body *kmsg.UpdateFeaturesRequest) ([]metadata.FeatureLevelRecord, error) {
 	image := a.meta.Image()
 	wanted := make(map[string]int16)
 	for i := range body.FeatureUpdates {
 		wanted[body.FeatureUpdates[i].Feature] = body.FeatureUpdates[i].MaxVersionLevel
 	}
-	var records []metadata.Record
+	var levels []metadata.FeatureLevelRecord
 	for i := range body.FeatureUpdates {
 		u := &body.FeatureUpdates[i]
 		if slices.ContainsFunc(body.FeatureUpdates[i+1:], func(o kmsg.UpdateFeaturesRequestFeatureUpdate) bool { return o.Feature == u.Feature }) {
@@ -89,11 +89,9 @@ func (a *API) planFeatures(body *kmsg.UpdateFeaturesRequest) ([]metadata.Record,
 		if err != nil {
 			return nil, &apiError{errorCode(err), "The update failed for all features since the following feature had an error: " + err.Error()}
 		}
-		if u.Feature != kraftVersion {
-			records = append(records, &metadata.FeatureLevelRecord{Name: u.Feature, Level: u.MaxVersionLevel})
-		}
+		levels = append(levels, metadata.FeatureLevelRecord{Name: u.Feature, Level: u.MaxVersionLevel})
 	}
-	return records, nil
+	return levels, nil
 }
 
 // upgradeKind is how a level may change; version 0 has another form for it.
@@ -131,8 +129,6 @@ func (a *API) checkFeature(name string, current, level int16, kind int8) error {
 		return refuse("Feature " + name + " not found.")
 	case name == kraftVersion && level < current:
 		return refuse("Can't downgrade the version of this feature.")
-	case name == kraftVersion && level > current:
-		return refuse("The quorum of this broker is itself alone; its voters cannot change.")
 	case name == metadataVersion && level < current:
 		return checkMetadataDowngrade(current, level, kind)
 	}

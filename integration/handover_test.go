@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // roundsEnv says how often TestHandover goes there and back; make handover sets it to 3.
@@ -118,6 +119,9 @@ func (h *handover) write(t *testing.T, addr string) {
 		create("events", 3, "retention.ms", "-1", "segment.bytes", "1048576")
 		create("table", 1, "cleanup.policy", "compact", "min.cleanable.dirty.ratio", "0.9")
 		create("passing", 2)
+		if !h.kill {
+			h.nameVoters(t, cl)
+		}
 	} else {
 		deleteTopic(t, cl, "passing")
 		if code, message := newTopicSoon(t, cl, "passing"); code != 0 {
@@ -129,6 +133,17 @@ func (h *handover) write(t *testing.T, addr string) {
 		h.produce(t, addr, codec)
 	}
 	commit(t, cl, "billing", "events", int64(h.turns))
+}
+
+// nameVoters raises kraft.version: from then on the metadata log names the voters, not the configuration.
+func (h *handover) nameVoters(t *testing.T, cl *kgo.Client) {
+	t.Helper()
+	req, update := kmsg.NewPtrUpdateFeaturesRequest(), kmsg.NewUpdateFeaturesRequestFeatureUpdate()
+	update.Feature, update.MaxVersionLevel, update.UpgradeType = "kraft.version", 1, 1
+	req.FeatureUpdates = append(req.FeatureUpdates, update)
+	if resp := ask[*kmsg.UpdateFeaturesResponse](t, cl, req); resp.ErrorCode != 0 {
+		t.Fatalf("raise kraft.version: error %d", resp.ErrorCode)
+	}
 }
 
 func (h *handover) produce(t *testing.T, addr string, codec kgo.CompressionCodec) {

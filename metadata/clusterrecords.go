@@ -118,7 +118,7 @@ func (r *ProducerIDsRecord) code(c *coder) {
 }
 
 // NoOpRecord says nothing. Kafka's controller writes one when it was idle; this
-// program never does.
+// program does so in the place of a level of kraft.version only.
 //
 //	(no fields)
 type NoOpRecord struct{ Unknown []Tag }

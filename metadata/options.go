@@ -21,6 +21,7 @@ type Options struct {
 	NodeID              int32
 	ClusterID           string
 	Rack                string          // broker.rack; "": none
+	DirectoryID         logstore.UUID   // of the log dir that holds the metadata log; zero: unknown
 	DirectoryIDs        []logstore.UUID // of all log dirs in use
 	DirectoriesFailed   bool            // there are others, which could not be read
 	Endpoints           []Endpoint      // client listeners, as registered
