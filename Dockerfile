@@ -4,7 +4,7 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -tags nethttpomithttp2 -trimpath -ldflags '-s -w' -o /out/minibroker ./cmd/minibroker \
+RUN CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o /out/minibroker ./cmd/minibroker \
  && mkdir -p /out/data
 
 FROM scratch

@@ -17,7 +17,7 @@ run: ## start a broker on 127.0.0.1:9092 with its data in ./minibroker-data
 	$(GO) run ./cmd/minibroker
 
 build: ## build bin/minibroker, static and small
-	CGO_ENABLED=0 $(GO) build -tags nethttpomithttp2 -trimpath -ldflags '-s -w' -o bin/minibroker ./cmd/minibroker
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/minibroker ./cmd/minibroker
 
 test: ## all tests but the slow suites; what needs Java says so where Java or Maven is missing
 	$(GO) vet $(PKGS)

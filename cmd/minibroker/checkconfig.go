@@ -72,7 +72,8 @@ func (f *flags) examine() (props []config.Property, conf *config.Broker, finding
 	if err != nil {
 		return props, nil, []finding{refusal(err)}
 	}
-	conf, notices, err := config.Parse(props)
+	kafkas, _ := f.ownSettings(props)
+	conf, notices, err := config.Parse(kafkas)
 	if err != nil {
 		return props, nil, []finding{refusal(err)}
 	}

@@ -35,6 +35,7 @@ func newFormat(stdout io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			props, _ = flags{}.ownSettings(props)
 			if o.Config, _, err = config.Parse(props); err != nil {
 				return err
 			}
