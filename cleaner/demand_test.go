@@ -17,7 +17,7 @@ func TestCompactOnDemand(t *testing.T) {
 	if k.cleaner.Round(t.Context()) {
 		t.Fatal("the log was due")
 	}
-	if !k.cleaner.claim(log, time.Now(), outlook{}) {
+	if claimed, _ := k.cleaner.claim(log, time.Now(), outlook{}); !claimed {
 		t.Fatal("the log cannot be claimed")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
