@@ -146,6 +146,7 @@ func (b *Broker) storeOptions() logstore.Options {
 		ConfigFor:          b.topicConfig,
 		InitialTaskDelayMs: b.config.Long("log.initial.task.delay.ms"),
 		DeleteDelayMs:      b.config.Long("log.segment.delete.delay.ms"),
+		Cordoned:           b.isCordoned,
 		OnSuspect:          b.suspect,
 	}
 }
@@ -232,6 +233,7 @@ func (b *Broker) work(ctx context.Context) {
 	b.background(func() { b.runFailures(ctx) })
 	b.background(func() { b.settleEpochs(ctx) })
 	b.background(func() { b.clean(ctx) })
+	b.store.SetDeleteDelay(b.layers().Long("log.segment.delete.delay.ms"))
 	b.resumeMoves()
 	b.background(func() { b.runMoves(ctx) })
 	b.background(func() { b.store.RunSettling(ctx) })

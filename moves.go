@@ -2,6 +2,7 @@ package minibroker
 
 import (
 	"context"
+	"slices"
 
 	"minibroker/logstore"
 )
@@ -32,4 +33,13 @@ func (b *Broker) noteMoved(tp logstore.TopicPartition) {
 	if ok && int(tp.Partition) < len(topic.Partitions) {
 		b.noteDirectory(topic, &topic.Partitions[tp.Partition])
 	}
+}
+
+// isCordoned reports whether a log dir takes no new partitions.
+func (b *Broker) isCordoned(dir string) bool {
+	if b.meta == nil {
+		return false // the start
+	}
+	cordoned := b.layers().List("cordoned.log.dirs")
+	return slices.Contains(cordoned, "*") || slices.Contains(cordoned, dir)
 }

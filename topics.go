@@ -207,6 +207,7 @@ func (b *Broker) followSettings(old, image *metadata.Image) bool {
 				b.configureLogs(layers, image, topic)
 			}
 		case metadata.ResourceBroker:
+			b.store.SetDeleteDelay(layers.Long("log.segment.delete.delay.ms"))
 			for _, topic := range image.Topics() {
 				b.configureLogs(layers, image, topic)
 			}

@@ -86,6 +86,9 @@ func (a *API) growTopic(image *metadata.Image, t *kmsg.CreatePartitionsRequestTo
 	if t.Assignment == nil && factor > 1 {
 		return &apiError{codeInvalidReplicationFactor, unreachableFactor(factor)}
 	}
+	if t.Assignment == nil && a.isFullyCordoned() {
+		return &apiError{codeInvalidReplicationFactor, fullyCordoned}
+	}
 	if added := int(t.Count) - have; t.Assignment != nil && len(t.Assignment) != added {
 		return &apiError{codeInvalidReplicaAssignment,
 			fmt.Sprintf("Attempted to add %d additional partition(s), but only %d assignment(s) were specified.", added, len(t.Assignment))}

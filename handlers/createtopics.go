@@ -245,7 +245,27 @@ func (a *API) partitionCount(t *kmsg.CreateTopicsRequestTopic) (int, error) {
 		return 0, &apiError{codeInvalidReplicationFactor,
 			fmt.Sprintf("Unable to replicate the partition %d time(s): %s", factor, unreachableFactor(factor))}
 	}
+	if a.isFullyCordoned() {
+		return 0, &apiError{codeInvalidReplicationFactor, "Unable to replicate the partition 1 time(s): " + fullyCordoned}
+	}
 	return count, nil
+}
+
+// fullyCordoned is Kafka's sentence for a node that takes no new replicas.
+const fullyCordoned = "All brokers are currently fenced, or have all their log directories cordoned."
+
+// isFullyCordoned reports whether no log dir takes new replicas.
+func (a *API) isFullyCordoned() bool {
+	cordoned := a.layers().List("cordoned.log.dirs")
+	if len(cordoned) == 0 {
+		return false
+	}
+	for _, d := range a.store.Dirs() {
+		if !isCordoned(cordoned, d.Path) {
+			return false
+		}
+	}
+	return true
 }
 
 // unreachableFactor is Kafka's sentence for more replicas than there are nodes.
@@ -301,6 +321,9 @@ func (a *API) checkReplicas(replicas []int32, factor int) error {
 	for i, id := range sorted {
 		if id != a.config.NodeID() {
 			return refuse("broker %d, but no such broker is registered.", id)
+		}
+		if a.isFullyCordoned() {
+			return refuse("broker %d, but all its log directories are cordoned.", id)
 		}
 		if i > 0 && sorted[i-1] == id {
 			return refuse("the broker %d more than once.", id)

@@ -100,6 +100,10 @@ type Options struct {
 	// what may follow.
 	OnSuspect func(dir *Dir, cause error)
 
+	// Cordoned tells of a data directory that takes no new partitions, as it is
+	// now (cordoned.log.dirs); nil: there is none.
+	Cordoned func(dir string) bool
+
 	// OpenFiles bounds the segment files that are kept open while nothing
 	// uses them; 0 is 1024.
 	OpenFiles int

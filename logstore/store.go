@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,8 +17,9 @@ type Store struct {
 	o   Options
 	id  string // cluster id
 
-	moves      *moves
-	unfinished []unfinishedMove // that Load found; ResumeMoves begins them again
+	deleteDelay atomic.Int64 // milliseconds
+	moves       *moves
+	unfinished  []unfinishedMove // that Load found; ResumeMoves begins them again
 
 	// changes keeps removals apart from everything else; creations may run side
 	// by side, since most of their time goes to waiting for syncs. It is never
@@ -74,6 +76,7 @@ func Open(o Options) (*Store, error) {
 		wakeSettling: make(chan struct{}, 1)}
 	s.env.suspect = s.suspect
 	s.env.removals.failed = s.removalFailed
+	s.deleteDelay.Store(o.DeleteDelayMs)
 	if err := s.openDirs(); err != nil {
 		for _, d := range s.dirs {
 			err = errors.Join(err, d.unlock(false))
@@ -239,7 +242,14 @@ func (s *Store) release(tp TopicPartition) {
 }
 
 func (s *Store) leastUsedLocked() *Dir {
-	return slices.MinFunc(s.dirs, func(a, b *Dir) int { return cmp.Compare(s.used[a], s.used[b]) })
+	dirs := s.dirs
+	if s.o.Cordoned != nil {
+		open := slices.DeleteFunc(slices.Clone(dirs), func(d *Dir) bool { return s.o.Cordoned(d.Path) })
+		if len(open) > 0 { // else a topic of the broker itself has to go somewhere
+			dirs = open
+		}
+	}
+	return slices.MinFunc(dirs, func(a, b *Dir) int { return cmp.Compare(s.used[a], s.used[b]) })
 }
 
 // placeLocked enters a log, or changes its entry.
@@ -335,8 +345,11 @@ func (s *Store) setAside(tp TopicPartition, suffix string) (placed, error) {
 	return p, errors.Join(s.checkpointRecoveryPoints(p.dir), s.checkpointLogStarts(p.dir))
 }
 
+// SetDeleteDelay changes Options.DeleteDelayMs for what is removed from now on.
+func (s *Store) SetDeleteDelay(ms int64) { s.deleteDelay.Store(ms) }
+
 func (s *Store) scheduleDelete(path string) {
-	delay := max(s.o.DeleteDelayMs, 0)
+	delay := max(s.deleteDelay.Load(), 0)
 	s.env.removals.add(removal{due: time.Now().Add(time.Duration(delay) * time.Millisecond), path: path, dir: true})
 }
 
