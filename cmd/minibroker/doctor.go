@@ -163,7 +163,7 @@ func (d *doctor) byAddress(ctx context.Context, addr string) {
 	for _, e := range entries {
 		set := e.Source == kmsg.ConfigSourceStaticBrokerConfig || e.Source == kmsg.ConfigSourceDynamicBrokerConfig || e.Source == kmsg.ConfigSourceDynamicDefaultBrokerConfig
 		if why := config.NoEffect(e.Name); set && why != "" && !slices.Contains(config.Shipped(), e.Name) {
-			d.add(notable, "setting "+e.Name, "has no effect: "+why, "")
+			d.add(notable, "setting "+e.Name, "has no effect in minibroker: "+why, "")
 		}
 	}
 }
