@@ -31,9 +31,29 @@ func (b *Broker) protect() error {
 		if _, err := b.fs.Stat(dir); err != nil {
 			return fmt.Errorf("show %s read-only: %w", dir, err)
 		}
+		if err := b.warnOfUse(dir); err != nil {
+			return fmt.Errorf("show %s read-only: %w", dir, err)
+		}
 	}
 	b.fs = vfs.NewOverlay(vfs.NewReadOnly(b.fs))
 	return nil
+}
+
+// warnOfUse warns when somebody writes to a directory that is to be shown: its state is read at one moment, while files change.
+func (b *Broker) warnOfUse(dir string) error {
+	watcher, ok := b.fs.(vfs.LockWatcher)
+	if !ok {
+		return nil
+	}
+	pid, err := watcher.Holder(logstore.LockFile(dir))
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // nor would it be there for us to read
+	}
+	if err == nil && pid != 0 {
+		b.log.Warn(fmt.Sprintf("%s is in use by process %d, a Kafka or minibroker: what it writes from now on is not shown, or in part. Stop it, or show a copy",
+			dir, pid), "logger", "org.apache.kafka.storage.internals.log.LogManager")
+	}
+	return err
 }
 
 // openReadOnly opens what is there for readers. What a start repairs, it repairs in memory.

@@ -173,3 +173,6 @@ func (d *Dir) unlock(remove bool) error {
 // DiskSpace is the size of the file system that the directory lies on and what
 // is left of it, in bytes.
 func (d *Dir) DiskSpace() (total, usable int64, err error) { return vfs.DiskSpace(d.Path) }
+
+// LockFile is the file whose lock says that a data directory is in use.
+func LockFile(dir string) string { return filepath.Join(dir, lockName) }

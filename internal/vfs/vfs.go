@@ -72,6 +72,12 @@ type FS interface {
 	Lock(name string) (io.Closer, error)
 }
 
+// LockWatcher is a file system that can tell who holds a lock. Mem has none: nobody else can.
+type LockWatcher interface {
+	// Holder is the id of the process that holds the lock of a file, 0 when there is none.
+	Holder(name string) (pid int, err error)
+}
+
 // ReadFile reads a whole file.
 func ReadFile(fsys FS, name string) ([]byte, error) {
 	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
