@@ -235,6 +235,28 @@ func TestConsumerRefusals(t *testing.T) {
 	})
 }
 
+// TestConsumerLostAnswer expects that a member whose answer was lost may go on with the epoch that it knows, as long as it
+// has nothing that it should not have; and that one that was out comes back with its id.
+func TestConsumerLostAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newConsumerBench(t)
+		b.say(hello("m1"), 2)
+		second()
+		b.say(hello("m2"), 3)
+		kept := b.say(alive("m1", 2, 0, 1, 2, 3), 2)
+		b.say(alive("m1", 2, kept...), 3) // the answer is lost
+		b.refused(alive("m1", 2), ErrFencedEpoch, "smaller member epoch (2)")
+		b.refused(alive("m1", 2, 0, 1, 2, 3), ErrFencedEpoch, "smaller member epoch (2)")
+		b.say(alive("m1", 2, kept...), 3)
+		b.say(alive("m1", 2, kept[:1]...), 3)
+		b.refused(alive("m1", 8), ErrFencedEpoch, "greater member epoch (8)")
+		time.Sleep(46 * time.Second)
+		synctest.Wait()
+		b.refused(alive("m1", 3, kept...), ErrUnknownMember, "")
+		b.wantAssigned(b.say(hello("m1"), 6), 0, 1, 2, 3) // both had been out
+	})
+}
+
 func TestConsumerSessionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newConsumerBench(t)
