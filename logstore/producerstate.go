@@ -254,8 +254,14 @@ func (p *ProducerState) finish(t *endedTxn, index *TxnIndex) error {
 			LastOffset: t.lastOffset, LastStableOffset: p.stableWithout(t),
 		})
 	}
-	p.open = slices.DeleteFunc(p.open, func(o openTxn) bool { return o.first == t.firstOffset })
+	p.close(t)
 	return err
+}
+
+// close takes an ended transaction off the open ones; the transaction index knows
+// it already.
+func (p *ProducerState) close(t *endedTxn) {
+	p.open = slices.DeleteFunc(p.open, func(o openTxn) bool { return o.first == t.firstOffset })
 }
 
 // stableWithout is the last stable offset once t is gone: where the oldest

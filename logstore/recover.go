@@ -275,8 +275,12 @@ func (d *loader) replaySegment(p *ProducerState, s *segment, from, end int64) er
 				return err
 			}
 		}
-		if _, err := p.update(b); err != nil {
+		ended, err := p.update(b)
+		if err != nil {
 			return err
+		}
+		if ended != nil {
+			p.close(ended)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package logstore
 
 import (
+	"errors"
 	"os"
 	"testing"
 	"time"
@@ -135,4 +136,47 @@ func TestPowerLossAfterRecovery(t *testing.T) {
 		t.Errorf("after the power loss: %v, %v", found, err)
 	}
 	wantSequence(t, left)
+}
+
+// TestEndedTransactionsWithoutSnapshots: a start that has lost the snapshots reads the batches again, and the transactions
+// that have ended do not stay open: readers of committed records would wait for ever.
+func TestEndedTransactionsWithoutSnapshots(t *testing.T) {
+	for _, clean := range []bool{false, true} {
+		mem := vfs.NewMem()
+		s, err := crashStore(mem)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := s.Create(crashed, UUID{1}, nil, s.o.Default)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for round := range 12 { // over several segments
+			b := numberedBy(t, int(l.EndOffset()), 2, record.BuilderOptions{Transactional: true, Producer: &record.Producer{ID: 1, BaseSequence: int32(2 * round)}})
+			mustAppend(t, l, b, AppendOptions{})
+			marker := record.BuildMarker(record.MarkerOptions{ProducerID: 1, TimestampMs: 1_700_000_000_000, Marker: record.Marker{Commit: round%2 == 0}})
+			mustAppend(t, l, marker, AppendOptions{Origin: Coordinator})
+		}
+		s.env.background.Wait()
+		// All but the first are lost.
+		lost := l.producers.snapshots[1:]
+		if clean {
+			must(t, s.Close(CleanStop{}))
+			lost = append(lost, l.EndOffset())
+		} else {
+			must(t, l.Flush(l.EndOffset()), s.CheckpointRecoveryPoints(), s.Abort())
+		}
+		for _, at := range lost {
+			if err := mem.Remove(l.producers.snapshotPath(at)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
+		if s, err = crashStore(mem); err != nil {
+			t.Fatal(err)
+		}
+		if at, open := s.Log(crashed).FirstUnstableOffset(); open {
+			t.Errorf("clean %v: a transaction from %d counts as open", clean, at)
+		}
+		must(t, s.Close(CleanStop{}))
+	}
 }
