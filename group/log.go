@@ -8,7 +8,7 @@ type Log interface {
 	// returns the base offset. It must not keep batch.
 	Append(batch record.Batch, o AppendOptions) (baseOffset int64, err error)
 	// StartOffset is the first offset that can be read, EndOffset the one that
-	// the next record gets.
+	// the next record gets. They wait for no lock that an append holds.
 	StartOffset() int64
 	EndOffset() int64
 	// Read fills buf with whole batches from the one that holds offset on, and
