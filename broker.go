@@ -26,6 +26,7 @@ import (
 	"minibroker/protocol"
 	"minibroker/quota"
 	"minibroker/server"
+	"minibroker/telemetry"
 	"minibroker/txn"
 )
 
@@ -56,6 +57,7 @@ type Broker struct {
 	coordinating bool             // transactions are loaded; set once, at the start
 	cleaner      *cleaner.Cleaner // nil when it is switched off
 	quotas       *quota.Quotas
+	telemetry    func() telemetry.Stats
 	server       *server.Server
 
 	metadataDirectory logstore.UUID // of the directory that holds the metadata log
@@ -190,6 +192,7 @@ func (b *Broker) serve() error {
 	if err != nil {
 		return err
 	}
+	b.telemetry = api.Telemetry
 	b.server = server.New(server.Options{
 		Logger: b.log, Handler: b.harmed(api), Versions: versions, Requests: b.requests,
 		MaxRequestBytes:    b.config.Int("socket.request.max.bytes"),

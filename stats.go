@@ -13,6 +13,7 @@ import (
 	"minibroker/metadata"
 	"minibroker/partition"
 	"minibroker/server"
+	"minibroker/telemetry"
 )
 
 // Stats is what a broker tells of itself at one moment; the parts are taken one after another, while it works.
@@ -30,6 +31,7 @@ type Stats struct {
 	AllTraffic  partition.Traffic            // of topics that are gone, too
 	Groups      []GroupStats                 // sorted by id; nil where there is no coordinator yet
 	Connections []server.Connections
+	Telemetry   telemetry.Stats // what clients pushed of their own metrics
 	// NetworkThreads and HandlerThreads are num.network.threads and num.io.threads, to which Kafka compares how busy it is.
 	NetworkThreads, HandlerThreads int
 }
@@ -77,6 +79,7 @@ func (b *Broker) Stats() Stats {
 	image := b.meta.Image()
 	s := Stats{
 		NodeID: b.config.NodeID(), BrokerState: brokerRunning, ClusterID: image.ClusterID,
+		Telemetry:   b.telemetry(),
 		LeaderEpoch: b.meta.LeaderEpoch(), MetadataEnd: image.LastOffset + 1, UncleanElections: b.uncleanElections.Load(),
 		OfflineDirs: len(b.store.OfflineDirs()), Connections: b.server.Connections(),
 		NetworkThreads: b.config.Int("num.network.threads"), HandlerThreads: b.layers().Int("num.io.threads"),

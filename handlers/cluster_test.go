@@ -136,4 +136,9 @@ func TestTelemetryFollowsTheSubscriptions(t *testing.T) {
 	if answer := ask[*kmsg.PushTelemetryResponse](a, 0, push); answer.ErrorCode != codeInvalidRequest {
 		t.Errorf("push of a reserved id: code %d", answer.ErrorCode)
 	}
+	push.ClientInstanceID, push.SubscriptionID = first.ClientInstanceID, 7
+	ask[*kmsg.PushTelemetryResponse](a, 0, push)
+	if s := a.Telemetry(); s.Clients != 1 || s.Accepted != 1 || s.Bytes != 1 || s.Refused != 1 {
+		t.Errorf("counted: %+v", s)
+	}
 }

@@ -31,6 +31,9 @@ func (a *API) pushTelemetry(_ context.Context, req *protocol.Request, body *kmsg
 	return answer, nil
 }
 
+// Telemetry counts what clients pushed.
+func (a *API) Telemetry() telemetry.Stats { return a.telemetry.Stats() }
+
 // reservedID says whether an id is one that stands for something else: the first
 // hundred are.
 func reservedID(id logstore.UUID) bool {

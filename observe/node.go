@@ -21,6 +21,7 @@ type nodeSeries struct {
 	raftState, raftLeader, raftVote, raftEpoch, raftEnd, raftMark     series
 	raftAppends                                                       series
 	brokers, brokerInfo                                               series
+	pushers, pushed, pushedBytes, pushRefused                         series
 }
 
 func newNodeSeries() nodeSeries {
@@ -50,6 +51,10 @@ func newNodeSeries() nodeSeries {
 		raftEnd:     gauge(raft+"log_end_offset", "Offset that the next metadata record gets."),
 		raftMark:    gauge(raft+"high_watermark", "Offset up to which metadata records are committed."),
 		raftAppends: gauge(raft+"append_records_rate", "Metadata records per second, since the scrape before."),
+		pushers:     gauge("minibroker_telemetry_clients", "Clients that asked which of their metrics to push, and are remembered."),
+		pushed:      counter("minibroker_telemetry_pushes_total", "Pushes of clients' metrics that were accepted."),
+		pushedBytes: counter("minibroker_telemetry_bytes_total", "Bytes of the metrics that clients pushed, as they came."),
+		pushRefused: counter("minibroker_telemetry_refused_total", "Pushes of clients' metrics that were refused."),
 		brokers:     gauge("kafka_brokers", "Brokers of the cluster."),
 		brokerInfo:  gauge("kafka_broker_info", "1: a broker of the cluster.", "id", "address"),
 	}
@@ -62,6 +67,10 @@ func (n *nodeSeries) collect(out sink, s *minibroker.Stats, last, now *moment) {
 	out.put(&n.fencedBrokers, 0)
 	out.put(&n.unclean, float64(s.UncleanElections))
 	out.put(&n.offlineDirs, float64(s.OfflineDirs))
+	out.put(&n.pushers, float64(s.Telemetry.Clients))
+	out.put(&n.pushed, float64(s.Telemetry.Accepted))
+	out.put(&n.pushedBytes, float64(s.Telemetry.Bytes))
+	out.put(&n.pushRefused, float64(s.Telemetry.Refused))
 	elapsed := now.at.Sub(last.at)
 	out.put(&n.networkIdle, idle(now.sending-last.sending, elapsed, s.NetworkThreads))
 	out.put(&n.handlerIdle, idle(now.busy-last.busy, elapsed, s.HandlerThreads))

@@ -36,6 +36,23 @@ type Registry struct {
 	mu     sync.Mutex
 	byID   map[[16]byte]*list.Element
 	recent list.List // of *instance, the one used last in front
+	counts Stats
+}
+
+// Stats counts what clients sent since the start.
+type Stats struct {
+	Clients         int   // that are remembered now
+	Accepted, Bytes int64 // pushes that were accepted, and how large their metrics were, compressed
+	Refused         int64
+}
+
+// Stats returns the counts.
+func (r *Registry) Stats() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.counts
+	s.Clients = len(r.byID)
+	return s
 }
 
 // instance is one client.
@@ -87,6 +104,12 @@ func (r *Registry) Accept(c Client, instanceText string, subscriptions []Subscri
 	i := r.instanceLocked(c, instanceText, subscriptions, now)
 	i.lastError = i.check(p, now)
 	i.terminating = p.Terminating
+	if i.lastError != nil {
+		r.counts.Refused++
+	} else {
+		r.counts.Accepted++
+		r.counts.Bytes += int64(p.Size)
+	}
 	return i.lastError
 }
 

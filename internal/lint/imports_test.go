@@ -47,7 +47,7 @@ var layers = map[string]layer{
 	"handlers": {5, []string{"txn", "protocol", "partition", "metadata", "logstore", "config", "record", "group", "telemetry", "quota"},
 		[]string{kmsgPath, kbinPath}},
 	".": {6, []string{"txn", "internal/vfs", "record", "protocol", "config", "logstore", "server", "metadata",
-		"partition", "handlers", "group", "cleaner", "quota", "fault", "meter"}, nil},
+		"partition", "handlers", "group", "cleaner", "quota", "telemetry", "fault", "meter"}, nil},
 	"client":         {3, []string{"record"}, []string{kmsgPath, kerrPath}},
 	"dump":           {3, []string{"internal/vfs", "record", "logstore"}, nil},
 	"brokertest":     {7, []string{".", "logstore", "config", "fault", "internal/vfs"}, nil},
