@@ -116,19 +116,46 @@ func TestFormat(t *testing.T) {
 		}
 		fmt.Fprintln(&lines, "org.apache.kafka.tools.DumpLogSegments\t--cluster-metadata-decoder\t--files\t"+strings.Join(checkpoints(t, ours, root), ","))
 	}
+	used := usedProperties(t)
+	tool("info", "-c", used)
+	tool("format", "-c", used, "-t", formatCluster, "-g")
 	printed := strings.Split(java(t, lines.String(), filepath.Join("testdata", "java", "Tools.java")), ">>> ")[1:]
-	if want := len(runs) + 2*len(infos) + 2; len(printed) != want {
+	if want := len(runs) + 2*len(infos) + 2 + 2; len(printed) != want {
 		t.Fatalf("%d tools ran, want %d", len(printed), want)
 	}
 	for n, r := range runs {
 		compareFormat(t, fmt.Sprintf("%s of %s %s", strings.Join(r.args, " "), r.kind, r.dirs), formatted(printed[n], theirs), formatted(said[n], ours))
 	}
-	after := printed[len(runs):]
+	end := len(printed) - 2
+	if info := printed[end]; !strings.HasPrefix(info, "exit 0\nFound log directories:\n") || strings.Contains(info, "problem") {
+		t.Errorf("info of directories that minibroker used: %s", info)
+	}
+	if again := printed[end+1]; !strings.HasPrefix(again, "exit 0\nAll of the log directories are already formatted.\n") {
+		t.Errorf("format of directories that minibroker used: %s", again)
+	}
+	after := printed[len(runs):end]
 	for n := range len(after) / 2 {
 		compareFormat(t, "what Kafka reads", formatted(after[n], theirs), formatted(after[len(after)/2+n], ours))
 	}
 	compareStates(t, "files", fileNames(t, theirs), fileNames(t, ours))
 	t.Logf("%d runs, %d infos, %d checkpoints compared", len(runs), len(infos), len(checkpoints(t, ours, ours)))
+}
+
+// usedProperties names a properties file of directories that minibroker formatted at its start and used: two log dirs, and one
+// for the metadata log.
+func usedProperties(t *testing.T) string {
+	t.Helper()
+	root, addr := t.TempDir(), freeAddr(t)
+	props := kafkaProperties([]string{filepath.Join(root, "a"), filepath.Join(root, "b")}, addr, freeAddr(t))
+	props = append(props, "metadata.log.dir="+filepath.Join(root, "meta"))
+	file := filepath.Join(root, "server.properties")
+	if err := os.WriteFile(file, []byte(strings.Join(props, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CLUSTER_ID", formatCluster)
+	p := startArgs(t, filepath.Join(root, "a"), addr, []string{file})
+	p.StopDirs(t, []string{filepath.Join(root, "a"), filepath.Join(root, "b")})
+	return file
 }
 
 // runFormat runs minibroker format and words the result as Tools.java does.
