@@ -82,8 +82,9 @@ func (a *API) answerFetch(ctx context.Context, req *protocol.Request, meter *quo
 			return c.failed(body, codeUnknownServerError), nil
 		}
 		maxBytes := min(body.MaxBytes, a.data.fetchMaxBytes)
+		metered := false
 		if meter != nil {
-			meter.Pause()
+			metered = meter.Pause()
 			maxBytes = a.fitQuota(req, body, maxBytes)
 		}
 		c.results = a.partitions.Fetch(ctx, c.reads, partition.FetchSpec{
@@ -94,7 +95,7 @@ func (a *API) answerFetch(ctx context.Context, req *protocol.Request, meter *quo
 			Follower:  fromFollower(body),
 			Waited:    &req.Waited,
 		}, c.results)
-		if meter != nil {
+		if metered {
 			meter.Run()
 		}
 		a.judge(c)

@@ -28,8 +28,10 @@ func clientOf(req *protocol.Request) string {
 // Kafka the answer itself does not wait.
 func (a *API) handleLimited(ctx context.Context, req *protocol.Request) (protocol.Response, error) {
 	meter := &quota.Meter{}
-	meter.Run()
-	defer meter.Pause()
+	if a.quotas.Limits(quota.Request) {
+		meter.Run()
+		defer meter.Pause()
+	}
 	if req.Key == int16(kmsg.Fetch) {
 		return a.answerFetch(ctx, req, meter)
 	}

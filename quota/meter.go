@@ -19,14 +19,15 @@ func (m *Meter) Run() {
 	m.running, m.began = true, threadTime()
 }
 
-// Pause stops it, as before a wait.
-func (m *Meter) Pause() {
+// Pause stops it, as before a wait, and reports whether it ran.
+func (m *Meter) Pause() bool {
 	if !m.running {
-		return
+		return false
 	}
 	m.spent += threadTime() - m.began
 	m.running = false
 	runtime.UnlockOSThread()
+	return true
 }
 
 // Percent is the time so far as Kafka counts it: in hundredths of a second of
