@@ -234,7 +234,7 @@ func (b *Broker) work(ctx context.Context) {
 	b.background(func() { b.runTasks(ctx, b.tasks(time.Now())) })
 	b.background(func() { b.runAssignments(ctx) })
 	b.background(func() { b.runFailures(ctx) })
-	b.background(func() { b.settleEpochs(ctx) })
+	b.background(func() { b.settleLoads(ctx) })
 	b.background(func() { b.clean(ctx) })
 	b.store.SetDeleteDelay(b.layers().Long("log.segment.delete.delay.ms"))
 	b.resumeMoves()

@@ -114,7 +114,7 @@ func (b *Broker) addPartition(topic *metadata.Topic, p *metadata.Partition, cfg 
 	}
 	lead := b.partitions.Add
 	if b.server == nil {
-		lead = b.partitions.Resume // settleEpochs follows
+		lead = b.partitions.Resume // settleLoads follows
 	}
 	if _, err := lead(log, p.LeaderEpoch); err != nil {
 		return fmt.Errorf("lead partition %s: %w", tp, err)
@@ -122,9 +122,9 @@ func (b *Broker) addPartition(topic *metadata.Topic, p *metadata.Partition, cfg 
 	return nil
 }
 
-// settleEpochs writes the leader epochs that a start began. It runs beside the first requests: the files wait for the disk
-// twice each.
-func (b *Broker) settleEpochs(ctx context.Context) {
+// settleLoads writes what the start has left for later: the leader epochs that it began, and snapshots of recovered logs. It
+// runs beside the first requests.
+func (b *Broker) settleLoads(ctx context.Context) {
 	var work sync.WaitGroup
 	slots := make(chan struct{}, syncsAtOnce)
 	for _, log := range b.store.Logs() {
@@ -134,7 +134,7 @@ func (b *Broker) settleEpochs(ctx context.Context) {
 		}
 		work.Go(func() {
 			defer func() { <-slots }()
-			if err := log.SettleEpochs(); err != nil {
+			if err := log.SettleLoad(); err != nil {
 				b.log.Error(err.Error()+"; it is tried again at the next flush", "logger", "org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache")
 			}
 		})

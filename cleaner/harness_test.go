@@ -51,6 +51,9 @@ func (n *node) open() {
 	store, err := logstore.Open(logstore.Options{FS: n.fs, Dirs: []string{n.dir}, NodeID: 1, ConfigFor: n.config})
 	must(n.t, err)
 	must(n.t, store.Load(context.Background()))
+	for _, log := range store.Logs() {
+		must(n.t, log.SettleLoad())
+	}
 	n.store = store
 	n.cleaner = New(Options{Checkpoints: store, Settings: func() Settings { return n.settings },
 		Partitions: func() []Partition {

@@ -145,7 +145,7 @@ func (r *replay) wait(i int, s Step) {
 		return
 	}
 	want := readArchive(r.t, r.c.archive(name))
-	await(max(limit, patience/2), func() bool { return r.checkpointsEqual(want) && r.sizesEqual(want) })
+	await(max(limit, patience/2), func() bool { return r.settled(want) && r.sizesEqual(want) })
 }
 
 // sizesEqual looks at the names and sizes of all files only, which costs little and tells when something was renamed,
@@ -160,9 +160,17 @@ func (r *replay) sizesEqual(want Tree) bool {
 	return len(got) == len(expected)
 }
 
-func (r *replay) checkpointsEqual(want Tree) bool {
-	for path, w := range want {
-		if strings.HasPrefix(path, "__cluster_metadata-0/") || strings.Contains(path, "-delete/") || !strings.HasSuffix(path, "-checkpoint") {
+func (r *replay) settled(want Tree) bool {
+	for path, w := range want { // leader epochs and snapshots come just after a start
+		if strings.HasPrefix(path, "__cluster_metadata-0/") || strings.Contains(path, "-delete/") {
+			continue
+		}
+		if strings.HasSuffix(path, ".snapshot") {
+			if _, err := os.Stat(filepath.Join(r.data, path)); err != nil {
+				return false
+			}
+		}
+		if !strings.HasSuffix(path, "-checkpoint") {
 			continue
 		}
 		got, err := os.ReadFile(filepath.Join(r.data, path))
@@ -177,7 +185,7 @@ func (r *replay) capture(name string) {
 	r.t.Helper()
 	want := readArchive(r.t, r.c.archive(name))
 	if r.broker != nil {
-		await(patience/10, func() bool { return r.checkpointsEqual(want) })
+		await(patience/10, func() bool { return r.settled(want) })
 	}
 	got := readDir(r.t, r.data)
 	if r.broker != nil { // a checkpoint may be on its way to being replaced

@@ -63,7 +63,7 @@ func TestCrashAfterStart(t *testing.T) {
 			must(t, s.CheckpointRecoveryPoints())
 		case 7:
 			must(t, s.CheckpointRecoveryPoints())
-			must(t, l.SettleEpochs())
+			must(t, l.SettleLoad())
 		}
 	}
 	must(t, s.Close(CleanStop{}))

@@ -291,6 +291,7 @@ func (r *replay) start() {
 	r.check(r.store.Load(r.t.Context()))
 	for _, l := range r.store.Logs() {
 		r.check(l.AssignEpoch(r.epoch))
+		r.check(l.SettleLoad())
 	}
 }
 

@@ -165,7 +165,7 @@ func (l *Log) AssignEpoch(epoch int32) error {
 	return l.storage("assign epoch", l.epochs.Assign(epoch, l.end.Load()))
 }
 
-// BeginEpoch does as AssignEpoch, but leaves the file to SettleEpochs: it is
+// BeginEpoch does as AssignEpoch, but leaves the file to SettleLoad: it is
 // durable before a flush covers a record of the epoch, or when the log is
 // closed. A start need not wait for the disk once in each of its partitions.
 func (l *Log) BeginEpoch(epoch int32) error {
@@ -177,14 +177,22 @@ func (l *Log) BeginEpoch(epoch int32) error {
 	return l.epochs.begin(epoch, l.end.Load())
 }
 
-// SettleEpochs writes the leader-epoch-checkpoint if BeginEpoch left it behind.
-func (l *Log) SettleEpochs() error {
+// SettleLoad writes what a load has left for later: small producer snapshots,
+// and the leader-epoch-checkpoint that BeginEpoch left behind. Both can be had
+// from the batches again until then.
+func (l *Log) SettleLoad() error {
 	l.flushMu.Lock() // the directory keeps its name
 	defer l.flushMu.Unlock()
 	if l.closed.Load() {
 		return nil // Close settles
 	}
-	return l.storage("write leader epochs", l.epochs.settle())
+	return l.storage("write leader epochs", errors.Join(l.writeHeld(), l.epochs.settle()))
+}
+
+func (l *Log) writeHeld() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.producers.writeHeld()
 }
 
 // LatestEpoch is the newest leader epoch, false when there is none.
@@ -285,7 +293,7 @@ func (l *Log) sealForStopLocked() error {
 func (l *Log) snapshotForStop() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.takeSnapshotLocked(true); err != nil || l.producers.isEmpty() {
+	if err := errors.Join(l.producers.writeHeld(), l.takeSnapshotLocked(true)); err != nil || l.producers.isEmpty() {
 		return err
 	}
 	for _, offset := range l.unsynced {

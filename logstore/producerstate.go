@@ -35,6 +35,10 @@ type ProducerState struct {
 	end       int64   // map end offset
 	lastTaken int64   // offset of the last snapshot written or loaded
 	snapshots []int64 // offsets of the files, ascending
+
+	// held are snapshots whose files are not written yet, by offset: those of a
+	// load, which waits for no file.
+	held map[int64][]byte
 }
 
 type openTxn struct{ first, producer int64 }

@@ -86,11 +86,13 @@ func (d *loader) recoverSealed(s *segment) error {
 	return errors.Join(err, s.parkIndexes())
 }
 
-// snapshot writes a snapshot without waiting for the disk: an unclean start
-// removes one that did not get there, and a clean stop waits for it.
+// snapshot takes a snapshot without waiting for the disk, or even a file: an
+// unclean start removes one that did not get there, and a clean stop waits for it.
 func (d *loader) snapshot(p *ProducerState) error {
-	written, err := d.log.snapshot(p, false)
-	if written {
+	begin := time.Now()
+	taken, err := p.holdSnapshot()
+	if taken {
+		d.log.logSnapshot(p, begin)
 		d.unsynced = append(d.unsynced, p.mapEndOffset())
 	}
 	return err

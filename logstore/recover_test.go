@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -201,7 +202,7 @@ func startDamaged(t *testing.T, top string, id UUID) (*Store, error) {
 			t.Fatal(err)
 		}
 	}
-	return s, s.Log(tp).AssignEpoch(2)
+	return s, errors.Join(s.Log(tp).AssignEpoch(2), s.Log(tp).SettleLoad())
 }
 
 func sums(t *testing.T, top string) map[string]string {

@@ -90,7 +90,7 @@ func (s *segment) batchesOf(e *producerEntry, before int64, found []batchMeta) (
 func (d *loader) removeUnreadableSnapshots() error {
 	p := d.newProducerState()
 	for _, offset := range slices.Clone(p.snapshots) {
-		_, err := readSnapshot(p.fsys, p.snapshotPath(offset))
+		_, err := p.readSnapshot(offset)
 		var corrupt *CorruptError
 		if !errors.As(err, &corrupt) {
 			if err != nil {

@@ -171,18 +171,17 @@ func (l *Log) flushAfterRoll(producers *ProducerState, base int64) {
 // takeSnapshotLocked writes the producer state if it moved on since the last
 // snapshot.
 func (l *Log) takeSnapshotLocked(sync bool) error {
-	_, err := l.snapshot(l.producers, sync)
+	begin := time.Now()
+	_, _, written, err := l.producers.takeSnapshot(sync)
+	if err == nil && written {
+		l.logSnapshot(l.producers, begin)
+	}
 	return err
 }
 
-func (l *Log) snapshot(p *ProducerState, sync bool) (written bool, err error) {
-	begin := time.Now()
-	offset, count, written, err := p.takeSnapshot(sync)
-	if err == nil && written {
-		l.info("ProducerStateManager", fmt.Sprintf("Wrote producer snapshot at offset %d with %d producer ids in %d ms.",
-			offset, count, time.Since(begin).Milliseconds()))
-	}
-	return written, err
+func (l *Log) logSnapshot(p *ProducerState, begin time.Time) {
+	l.info("ProducerStateManager", fmt.Sprintf("Wrote producer snapshot at offset %d with %d producer ids in %d ms.",
+		p.mapEndOffset(), len(p.producers), time.Since(begin).Milliseconds()))
 }
 
 func (c *Config) deleteDelay() time.Duration {

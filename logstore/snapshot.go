@@ -123,12 +123,12 @@ func readSnapshot(fsys vfs.FS, path string) ([]*producerEntry, error) {
 
 // writeSnapshot writes the file at path in place, as Kafka does: a torn one is
 // found by its checksum, and the one before it is used.
-func writeSnapshot(fsys vfs.FS, path string, entries []*producerEntry, sync bool) error {
+func writeSnapshot(fsys vfs.FS, path string, data []byte, sync bool) error {
 	file, err := fsys.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return err
 	}
-	_, err = file.WriteAt(encodeSnapshot(entries), 0)
+	_, err = file.WriteAt(data, 0)
 	if err == nil && sync {
 		err = file.Sync()
 	}

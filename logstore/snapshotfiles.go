@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,7 +40,57 @@ func (p *ProducerState) noteSnapshots(names []string) {
 
 // successor is an empty state over the same files; p is not used any more.
 func (p *ProducerState) successor() *ProducerState {
-	return &ProducerState{fsys: p.fsys, dir: p.dir, logger: p.logger, expirationMs: p.expirationMs, snapshots: p.snapshots}
+	return &ProducerState{fsys: p.fsys, dir: p.dir, logger: p.logger, expirationMs: p.expirationMs, snapshots: p.snapshots, held: p.held}
+}
+
+// largestHeld bounds the snapshots that are held in memory: what is larger is
+// worth a file at once.
+const largestHeld = 4 << 10
+
+// holdSnapshot does as takeSnapshot without sync, but a small file is written by
+// writeHeld.
+func (p *ProducerState) holdSnapshot() (taken bool, err error) {
+	if p.end <= p.lastTaken {
+		return false, nil
+	}
+	if len(p.producers)*snapshotEntrySize > largestHeld {
+		_, _, taken, err = p.takeSnapshot(false)
+		return taken, err
+	}
+	if p.held == nil {
+		p.held = make(map[int64][]byte)
+	}
+	p.held[p.end] = encodeSnapshot(p.ordered())
+	p.noteTaken()
+	return true, nil
+}
+
+// noteTaken lists the snapshot at the map end offset.
+func (p *ProducerState) noteTaken() {
+	if at, found := slices.BinarySearch(p.snapshots, p.end); !found {
+		p.snapshots = slices.Insert(p.snapshots, at, p.end)
+	}
+	p.lastTaken = p.end
+}
+
+// writeHeld writes the files of the snapshots that are held, without waiting
+// for the disk.
+func (p *ProducerState) writeHeld() error {
+	for _, offset := range slices.Sorted(maps.Keys(p.held)) {
+		if err := writeSnapshot(p.fsys, p.snapshotPath(offset), p.held[offset], false); err != nil {
+			return err
+		}
+		delete(p.held, offset)
+	}
+	return nil
+}
+
+// readSnapshot reads a snapshot that is held or has a file.
+func (p *ProducerState) readSnapshot(offset int64) ([]*producerEntry, error) {
+	if b, ok := p.held[offset]; ok {
+		return decodeSnapshot(p.snapshotPath(offset), b)
+	}
+	return readSnapshot(p.fsys, p.snapshotPath(offset))
 }
 
 func (p *ProducerState) snapshotPath(offset int64) string {
@@ -60,13 +111,11 @@ func (p *ProducerState) takeSnapshot(sync bool) (offset int64, count int, writte
 	if p.end <= p.lastTaken {
 		return p.end, len(p.producers), false, nil
 	}
-	if err := writeSnapshot(p.fsys, p.snapshotPath(p.end), p.ordered(), sync); err != nil {
+	if err := writeSnapshot(p.fsys, p.snapshotPath(p.end), encodeSnapshot(p.ordered()), sync); err != nil {
 		return p.end, len(p.producers), false, err
 	}
-	if at, found := slices.BinarySearch(p.snapshots, p.end); !found {
-		p.snapshots = slices.Insert(p.snapshots, at, p.end)
-	}
-	p.lastTaken = p.end
+	delete(p.held, p.end)
+	p.noteTaken()
 	return p.end, len(p.producers), true, nil
 }
 
@@ -91,6 +140,7 @@ func (p *ProducerState) removeSnapshot(offset int64) error {
 }
 
 func (p *ProducerState) forgetSnapshot(offset int64) {
+	delete(p.held, offset)
 	if at, found := slices.BinarySearch(p.snapshots, offset); found {
 		p.snapshots = slices.Delete(p.snapshots, at, at+1)
 	}
@@ -165,7 +215,7 @@ func (p *ProducerState) truncateAndReload(start, end int64, now time.Time) error
 			p.lastTaken, p.end = start, start
 			return nil
 		}
-		entries, err := readSnapshot(p.fsys, p.snapshotPath(latest))
+		entries, err := p.readSnapshot(latest)
 		var corrupt *CorruptError
 		switch {
 		case errors.As(err, &corrupt), errors.Is(err, fs.ErrNotExist):

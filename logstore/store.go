@@ -335,7 +335,7 @@ func (s *Store) setAside(tp TopicPartition, suffix string) (placed, error) {
 	if err != nil {
 		return p, err
 	}
-	if err := p.log.abandon(); err != nil {
+	if err := errors.Join(p.log.SettleLoad(), p.log.abandon()); err != nil {
 		return p, err
 	}
 	if err := p.log.rename(p.dir.file(setAsideDirName(tp, suffix))); err != nil {

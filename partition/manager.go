@@ -62,7 +62,7 @@ func (m *Manager) Add(log *logstore.Log, leaderEpoch int32) (*Partition, error) 
 }
 
 // Resume takes over a log that a start has loaded. It does as Add, but the log's
-// epoch file is left to Log.SettleEpochs, which has to follow.
+// epoch file is left to Log.SettleLoad, which has to follow.
 func (m *Manager) Resume(log *logstore.Log, leaderEpoch int32) (*Partition, error) {
 	return m.add(log, leaderEpoch, log.BeginEpoch)
 }
