@@ -84,7 +84,7 @@ func (s *Store) removalFailed(m removal, err error) {
 // Kafka does after any error: when the error is the device's, or when nothing can
 // be written in the directory any more. Else the error concerns a single file.
 func (d *Dir) Failed(cause error) bool {
-	for _, lasting := range []error{syscall.EIO, syscall.EROFS, syscall.ENODEV, syscall.ENXIO, syscall.ESTALE, syscall.EUCLEAN} {
+	for _, lasting := range lastingErrors() {
 		if errors.Is(cause, lasting) {
 			return true
 		}
