@@ -47,6 +47,16 @@ handover: ## minibroker and Apache Kafka on one data directory, there and back t
 clients: ## groups of each client library in each protocol: members come, crash, return and leave
 	MINIBROKER_ALL_CLIENTS=1 $(GO) test ./integration -count=1 -timeout 20m -run TestMembersComeAndGo -v
 
+suites: ## the test suites of Kafka's clients against a fresh broker each, then COMPATIBILITY.md; make suite-NAME runs one; with KAFKA_HOME against Apache Kafka too
+	$(GO) build -o bin/suites ./suites
+	bin/suites all
+	test -z "$$KAFKA_HOME" || bin/suites -broker kafka all
+
+suite-%:
+	$(GO) build -o bin/suites ./suites
+	bin/suites $*
+	test -z "$$KAFKA_HOME" || bin/suites -broker kafka $*
+
 bench: ## Go benchmarks of the hot paths, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)
 

@@ -61,6 +61,8 @@ var layers = map[string]layer{
 	"internal/lint":    {8, nil, nil},
 	// what make test counts with
 	"internal/testreport": {8, nil, nil},
+	// runs the tests of others against a broker
+	"suites": {8, nil, nil},
 }
 
 func TestImports(t *testing.T) {

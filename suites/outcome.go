@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// outcome is what one run of a suite came to. Tests that hold others are not counted, only what they hold.
+type outcome struct {
+	Passed  int
+	Failed  map[string]string // test → the last of what it printed
+	Skipped map[string]string // test → why, in the suite's words
+}
+
+func newOutcome() outcome {
+	return outcome{Failed: map[string]string{}, Skipped: map[string]string{}}
+}
+
+func (o outcome) total() int { return o.Passed + len(o.Failed) + len(o.Skipped) }
+
+// longest bounds what is kept of a test's words.
+const longest = 240
+
+// lastWords shortens a test's output to its last lines that say something.
+func lastWords(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "=== ") {
+			continue
+		}
+		lines = append(lines, line)
+	}
+	out := strings.Join(lines[max(0, len(lines)-2):], " / ")
+	if len(out) > longest {
+		out = out[:longest] + "…"
+	}
+	return strings.ToValidUTF8(out, "?")
+}
+
+// goOutcome reads the lines of go tool test2json.
+func goOutcome(text []byte) (outcome, error) { return goOutcomeOf(text, "") }
+
+// markedOutcome is goOutcome without the tests that never spoke of their broker, themselves or a test that holds them.
+func markedOutcome(text []byte) (outcome, error) { return goOutcomeOf(text, "broker at "+address) }
+
+func goOutcomeOf(text []byte, mark string) (outcome, error) {
+	type event struct{ Action, Test, Output string }
+	o, output, ended := newOutcome(), map[string]*strings.Builder{}, map[string]string{}
+	lines := bufio.NewReader(bytes.NewReader(text))
+	for {
+		line, err := lines.ReadBytes('\n')
+		var e event
+		if json.Unmarshal(line, &e) == nil && e.Test != "" {
+			switch e.Action {
+			case "output":
+				if output[e.Test] == nil {
+					output[e.Test] = new(strings.Builder)
+				}
+				output[e.Test].WriteString(e.Output)
+			case "run", "pass", "fail", "skip":
+				ended[e.Test] = e.Action
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+	}
+	holders := map[string]bool{}
+	for name := range ended {
+		for i, c := range name {
+			if c == '/' {
+				holders[name[:i]] = true
+			}
+		}
+	}
+	for name, action := range ended {
+		if holders[name] {
+			continue
+		}
+		var words string
+		if b := output[name]; b != nil {
+			words = lastWords(b.String())
+		}
+		if mark != "" && action != "skip" && !spoke(output, name, mark) {
+			continue
+		}
+		o.add(name, action, words)
+	}
+	return o, nil
+}
+
+// spoke is true when a test or one that holds it has printed mark.
+func spoke(output map[string]*strings.Builder, name, mark string) bool {
+	for name != "" {
+		if b := output[name]; b != nil && strings.Contains(b.String(), mark) {
+			return true
+		}
+		name = name[:max(0, strings.LastIndexByte(name, '/'))]
+	}
+	return false
+}
+
+func (o *outcome) add(name, action, words string) {
+	switch action {
+	case "pass":
+		o.Passed++
+	case "skip":
+		o.Skipped[name] = words
+	case "run":
+		o.Failed[name] = strings.TrimSpace("did not end; " + words)
+	default:
+		o.Failed[name] = words
+	}
+}
+
+// junitCase is a test in JUnit's XML.
+type junitCase struct {
+	Class   string      `xml:"classname,attr"`
+	Name    string      `xml:"name,attr"`
+	Failure *junitWords `xml:"failure"`
+	Error   *junitWords `xml:"error"`
+	Skipped *junitWords `xml:"skipped"`
+}
+
+// junitWords say why a test did not pass.
+type junitWords struct {
+	Message string `xml:"message,attr"`
+	Text    string `xml:",chardata"`
+}
+
+func (w *junitWords) last() string { return lastWords(w.Message + "\n" + w.Text) }
+
+// junitOutcome reads JUnit's XML, as pytest and mocha write it: cases in suites in a list of suites, or in one suite.
+func junitOutcome(text []byte) (outcome, error) {
+	var doc struct {
+		Cases  []junitCase `xml:"testcase"`
+		Suites []struct {
+			Cases []junitCase `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	o := newOutcome()
+	if err := xml.Unmarshal(text, &doc); err != nil {
+		return o, fmt.Errorf("junit: %w", err)
+	}
+	all := doc.Cases
+	for _, s := range doc.Suites {
+		all = append(all, s.Cases...)
+	}
+	for _, c := range all {
+		name := c.Class + "." + c.Name
+		switch {
+		case c.Failure != nil:
+			o.Failed[name] = c.Failure.last()
+		case c.Error != nil:
+			o.Failed[name] = c.Error.last()
+		case c.Skipped != nil:
+			o.Skipped[name] = c.Skipped.last()
+		default:
+			o.Passed++
+		}
+	}
+	return o, nil
+}
+
+// librdkafkaOutcome reads the summary of librdkafka's test-runner: a table with a line for each test.
+func librdkafkaOutcome(text []byte) (outcome, error) {
+	text = regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAll(text, nil)
+	row := regexp.MustCompile(`(?m)^\|\s*(\d\S+)\s*\|\s*(PASSED|FAILED|SKIPPED|RUNNING)\s*\|[^|\n]*\|(.*)$`)
+	o := newOutcome()
+	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
+		switch m[2] {
+		case "PASSED":
+			o.Passed++
+		case "SKIPPED":
+			o.Skipped[m[1]] = lastWords(m[3])
+		default:
+			o.Failed[m[1]] = lastWords(m[2] + ": " + m[3])
+		}
+	}
+	return o, nil
+}
+
+// cargoOutcome reads what cargo test prints: "test NAME ... ok".
+func cargoOutcome(text []byte) (outcome, error) {
+	row := regexp.MustCompile(`(?m)^test (\S+)(?: - should panic)? \.\.\. (ok|FAILED|ignored)(.*)$`)
+	o := newOutcome()
+	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
+		o.add(m[1], map[string]string{"ok": "pass", "ignored": "skip", "FAILED": "fail"}[m[2]], strings.TrimPrefix(m[3], ", "))
+	}
+	return o, nil
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// result is results/NAME.json: the newest outcome on each broker.
+type result struct {
+	Suite   string
+	Package string
+	Version string
+	Brokers map[string]outcome // minibroker, kafka
+}
+
+func resultFile(name string) string { return filepath.Join("suites", "results", name+".json") }
+
+// keep writes an outcome beside that of the other broker; of another version of the suite nothing stays.
+func keep(s suite, kind string, o outcome) error {
+	r, err := readResult(s.Name)
+	if err != nil {
+		return err
+	}
+	if r.Version != s.Version || r.Brokers == nil {
+		r = result{Suite: s.Name, Package: s.Package, Version: s.Version, Brokers: map[string]outcome{}}
+	}
+	r.Brokers[kind] = o
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(resultFile(s.Name), append(text, '\n'), 0o644)
+}
+
+func readResult(name string) (result, error) {
+	var r result
+	text, err := os.ReadFile(resultFile(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(text, &r)
+}
+
+// writeReport makes COMPATIBILITY.md of the results and of reasons.txt.
+func writeReport() error {
+	given, err := readReasons(filepath.Join("suites", "reasons.txt"))
+	if err != nil {
+		return err
+	}
+	var table, details strings.Builder
+	for _, s := range suites() {
+		r, err := readResult(s.Name)
+		if err != nil {
+			return err
+		}
+		if r.Brokers == nil {
+			fmt.Fprintf(&table, "| %s | `%s` %s | %s | not run yet | |\n", s.Name, s.Package, s.Version, s.What)
+			continue
+		}
+		mini, kafka := r.Brokers["minibroker"], r.Brokers["kafka"]
+		fmt.Fprintf(&table, "| %s | `%s` %s | %s | %s | %s |\n", s.Name, s.Package, r.Version, s.What, figures(r, "minibroker"), figures(r, "kafka"))
+		details.WriteString(notPassing(s.Name, mini, kafka, given))
+	}
+	text := "<!-- written by make suites -->\n# Test suites of others\n\n" +
+		"Tests that the authors of Kafka's clients wrote against Apache Kafka, run unchanged against a fresh minibroker and, as the yardstick,\n" +
+		"against Apache Kafka 4.4.0 on the same machine. `make suite-NAME` runs one, `make suites` all; with `KAFKA_HOME` also against Apache Kafka.\n" +
+		"Only tests that hold no others are counted. Figures are passed / failed / skipped.\n\n" +
+		"| suite | package | what | minibroker | Apache Kafka 4.4.0 |\n| --- | --- | --- | --- | --- |\n" + table.String() + details.String()
+	return os.WriteFile("COMPATIBILITY.md", []byte(text), 0o644)
+}
+
+func figures(r result, kind string) string {
+	o, ran := r.Brokers[kind]
+	if !ran {
+		return "not run yet"
+	}
+	return fmt.Sprintf("%d / %d / %d", o.Passed, len(o.Failed), len(o.Skipped))
+}
+
+// notPassing lists the tests that do not pass on minibroker, those with one reason in one row.
+func notPassing(name string, mini, kafka outcome, given []reason) string {
+	rows := map[string][]string{} // everything but the test's name → names
+	add := func(test, how, words string) {
+		on := "passes"
+		if _, bad := kafka.Failed[test]; bad {
+			on = "fails"
+		} else if _, bad := kafka.Skipped[test]; bad {
+			on = "skipped"
+		} else if kafka.total() == 0 {
+			on = "not run yet"
+		}
+		why := reasonFor(given, name, test)
+		if why == "" && how == "skipped" && on == "skipped" {
+			why = "skips itself: " + words
+		} else if why == "" {
+			why = "**open**: " + words
+		}
+		key := how + " | " + on + " | " + strings.ReplaceAll(why, "|", "\\|")
+		rows[key] = append(rows[key], "`"+strings.ReplaceAll(test, "|", "\\|")+"`")
+	}
+	for test, words := range mini.Failed {
+		add(test, "fails", words)
+	}
+	for test, words := range mini.Skipped {
+		add(test, "skipped", words)
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n## %s: what does not pass\n\n| tests | minibroker | Apache Kafka | reason |\n| --- | --- | --- | --- |\n", name)
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		names := rows[key]
+		slices.Sort(names)
+		shown := strings.Join(names[:min(len(names), 12)], ", ")
+		if more := len(names) - 12; more > 0 {
+			shown += fmt.Sprintf(" and %d more", more)
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", shown, key)
+	}
+	return b.String()
+}
+
+// reason is a line of reasons.txt: suite, how the test's name begins, and why it does not pass, with tabs between.
+type reason struct{ suite, test, why string }
+
+func readReasons(file string) ([]reason, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var all []reason
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		f := strings.SplitN(line, "\t", 3)
+		if len(f) != 3 {
+			return nil, fmt.Errorf("%s: %q is not suite, test and reason with tabs between", file, line)
+		}
+		all = append(all, reason{f[0], f[1], f[2]})
+	}
+	return all, nil
+}
+
+// reasonFor gives the first reason that fits; a star stands for every suite.
+func reasonFor(given []reason, suite, test string) string {
+	for _, r := range given {
+		if (r.suite == "*" || r.suite == suite) && strings.HasPrefix(test, r.test) {
+			return r.why
+		}
+	}
+	return ""
+}

@@ -1,0 +1,25 @@
+#!/bin/bash
+# kfake's behaviour tests, turned to an address: in a copy of kfake the tests' clusters are the broker at KFAKE_ADDRESS, emptied for
+# each test, and what steers a fake from inside (faults, control functions, its files) skips the test that uses it (kfake/address.go.txt).
+set -euo pipefail
+case $1 in
+build)
+  [ -x kfake.test ] && exit
+  rm -rf source
+  cp -r "$(go mod download -json "$PACKAGE@$VERSION" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')" source
+  chmod -R u+w source
+  cd source
+  sed -i -E '/ (ListenAddrs|Close)\(/!s/^func \(c \*Cluster\) ([A-Z][A-Za-z]*)\(.*\{$/&\n\tc.kfakeOnly("\1")/' ./[0-9a-z]*.go
+  sed -i -z 's/func (c \*Cluster) ListenAddrs() \[\]string {\n/&\treturn []string{os.Getenv("KFAKE_ADDRESS")}\n}\n\nfunc (c *Cluster) addrsOfItsOwn() []string {\n/; s/import (/import (\n\t"os"/' cluster.go
+  sed -i -z 's/\tt.Cleanup(c.Close)\n\treturn c\n/\tt.Cleanup(c.Close)\n\tc.outside(t)\n\treturn c\n/' helpers_test.go
+  grep -q 'c.outside(t)' helpers_test.go
+  cp "$SCRIPTS/kfake/address.go.txt" address.go
+  go get github.com/twmb/franz-go@v1.22.3 github.com/twmb/franz-go/pkg/kadm@v1.20.0 # go.mod names older ones than the tests need
+  go test -mod=mod -c -o ../kfake.test .
+  ;;
+run)
+  cd source
+  export KFAKE_ADDRESS=$ADDRESS
+  ../kfake.test -test.v=test2json -test.timeout 0 -test.parallel 1 ${TESTS:+-test.run "$TESTS"} | go tool test2json
+  ;;
+esac

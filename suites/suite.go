@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// suite is one test suite of somebody else's.
+type suite struct {
+	Name     string
+	Package  string        // as its registry names it
+	Version  string        // as its registry names it
+	Script   string        // in scripts/, does "build" and "run"; several suites may share one
+	Env      []string      // for the script, beside the address
+	Settings []string      // of the broker, key=value, beside those that every broker gets
+	Restart  time.Duration // the broker is stopped and started this often while the suite runs; 0 for never
+	Format   func([]byte) (outcome, error)
+	Limit    time.Duration // of one run
+	What     string        // one line for the report
+}
+
+// home is where the suite is fetched and built.
+func (s suite) home(work string) string {
+	return filepath.Join(work, s.Script+"@"+strings.ReplaceAll(s.Version, "/", "_"))
+}
+
+// build fetches and builds the suite, unless that was done.
+func (s suite) build(work string) error {
+	if err := os.MkdirAll(s.home(work), 0o755); err != nil {
+		return err
+	}
+	fmt.Printf("%s: build %s %s\n", s.Name, s.Package, s.Version)
+	if _, err := s.script(s.home(work), "build", 30*time.Minute); err != nil {
+		return fmt.Errorf("%s: build: %w", s.Name, err)
+	}
+	return nil
+}
+
+// runSuite runs a suite that is built against a fresh broker and keeps the outcome.
+func runSuite(s suite, b broker, work string) error {
+	home := s.home(work)
+	running, err := b.start(s)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s: run against %s\n", s.Name, b.Kind)
+	began := time.Now()
+	restarts := make(chan error, 1)
+	done := make(chan struct{})
+	if s.Restart > 0 {
+		go running.restartEvery(s.Restart, done, restarts)
+	} else {
+		restarts <- nil
+	}
+	out, failed := s.script(home, "run", s.Limit)
+	close(done)
+	stopped := errors.Join(<-restarts, running.stop())
+	if err := os.WriteFile(filepath.Join(home, s.Name+"-"+b.Kind+".out"), out, 0o644); err != nil {
+		return err
+	}
+	o, err := s.Format(out)
+	if err == nil && o.total() == 0 {
+		err = errors.New("no test ran")
+	}
+	if err != nil {
+		return errors.Join(err, failed, stopped)
+	}
+	if errors.Is(failed, errTimeout) {
+		o.Failed["(the suite)"] = fmt.Sprintf("not done after %v", s.Limit)
+	}
+	fmt.Printf("%s: %d passed, %d failed, %d skipped in %v\n", s.Name, o.Passed, len(o.Failed), len(o.Skipped), time.Since(began).Round(time.Second))
+	return errors.Join(keep(s, b.Kind, o), stopped)
+}
+
+// errTimeout says that a suite was ended because its time was over.
+var errTimeout = errors.New("time is over")
+
+// script runs the suite's script in home and returns its standard output; a failure comes with the end of its standard error.
+func (s suite) script(home, verb string, limit time.Duration) ([]byte, error) {
+	path, err := filepath.Abs(filepath.Join("suites", "scripts", s.Script+".sh"))
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("timeout", "-k", "10", strconv.Itoa(int(limit.Seconds())), "bash", path, verb)
+	cmd.Dir = home
+	cmd.Env = append(os.Environ(), append([]string{"SCRIPTS=" + filepath.Dir(path), "PACKAGE=" + s.Package,
+		"VERSION=" + s.Version, "ADDRESS=" + address}, s.Env...)...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	if logged := os.WriteFile(filepath.Join(home, s.Name+"-"+verb+".err"), errs.Bytes(), 0o644); logged != nil {
+		return nil, logged
+	}
+	if err == nil {
+		return out.Bytes(), nil
+	}
+	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == 124 {
+		err = errTimeout
+	}
+	end := errs.Bytes()
+	return out.Bytes(), fmt.Errorf("%s %s: %w\n%s", s.Script, verb, err, end[max(0, len(end)-2000):])
+}

@@ -1,0 +1,81 @@
+package main
+
+import "time"
+
+// suites are those that are run, in this order, each at a fixed version.
+func suites() []suite {
+	return []suite{
+		{
+			Name: "franz-go", Package: "github.com/twmb/franz-go", Version: "v1.22.3", Script: "franz-go",
+			Format: goOutcome, Limit: 20 * time.Minute,
+			What: "`pkg/kgo`: 20,000 records through chains of groups of both protocols, transactions",
+		},
+		{
+			Name: "franz-go-restarts", Package: "github.com/twmb/franz-go", Version: "v1.22.3", Script: "franz-go",
+			Env:     []string{"TESTS=^(TestGroupETL|TestTxnEtl)$"},
+			Restart: 5 * time.Second, Format: goOutcome, Limit: 20 * time.Minute,
+			What: "its chains of groups and transactions while the broker is restarted every 5 s",
+		},
+		{
+			Name: "kfake", Package: "github.com/twmb/franz-go/pkg/kfake", Version: "v0.0.0-20260918054303-01f206a7e32c", Script: "kfake",
+			Settings: []string{"group.consumer.min.heartbeat.interval.ms=100", "group.consumer.heartbeat.interval.ms=100"},
+			Format:   markedOutcome, Limit: 20 * time.Minute,
+			What: "behaviour tests of franz-go's fake broker, turned to an address; those that steer the fake from inside are skipped",
+		},
+		{
+			Name: "kafka-python", Package: "kafka-python", Version: "3.0.12", Script: "kafka-python",
+			Format: junitOutcome, Limit: 20 * time.Minute,
+			What: "integration tests: producer, consumer, groups, admin",
+		},
+		{
+			Name: "sarama", Package: "github.com/IBM/sarama", Version: "v1.61.1", Script: "sarama", Env: []string{"TOXIPROXY=v2.12.0"},
+			Settings: []string{"advertised.listeners=PLAINTEXT://localhost:29091", "auto.create.topics.enable=false"},
+			Format:   goOutcome, Limit: 20 * time.Minute,
+			What: "functional tests, made for five nodes, on one",
+		},
+		{
+			Name: "kafka-go", Package: "github.com/segmentio/kafka-go", Version: "v0.4.51", Script: "segmentio",
+			Settings: []string{"message.max.bytes=200000000"},
+			Format:   goOutcome, Limit: 20 * time.Minute,
+			What: "all tests of the client",
+		},
+		{
+			Name: "librdkafka", Package: "@confluentinc/kafka-javascript", Version: "1.10.1", Script: "librdkafka",
+			Format: librdkafkaOutcome, Limit: 40 * time.Minute,
+			What: "librdkafka 2.15's test-runner",
+		},
+		{
+			Name: "librdkafka-848", Package: "@confluentinc/kafka-javascript", Version: "1.10.1", Script: "librdkafka",
+			Env:    []string{"TEST_CONSUMER_GROUP_PROTOCOL=consumer"},
+			Format: librdkafkaOutcome, Limit: 40 * time.Minute,
+			What: "the same with the new group protocol",
+		},
+		{
+			Name: "librdkafka-idempotent", Package: "@confluentinc/kafka-javascript", Version: "1.10.1", Script: "librdkafka",
+			Env:    []string{"FLAGS=-P"},
+			Format: librdkafkaOutcome, Limit: 40 * time.Minute,
+			What: "the same with idempotent producers",
+		},
+		{
+			Name: "node-rdkafka", Package: "node-rdkafka", Version: "3.6.1", Script: "node-rdkafka",
+			Format: junitOutcome, Limit: 20 * time.Minute,
+			What: "e2e tests (librdkafka 2.12)",
+		},
+		{
+			Name: "rskafka", Package: "rskafka", Version: "0.6.0", Script: "rskafka",
+			Format: cargoOutcome, Limit: 20 * time.Minute,
+			What: "integration tests",
+		},
+		{
+			Name: "confluent-kafka-go", Package: "github.com/confluentinc/confluent-kafka-go/v2", Version: "v2.11.1", Script: "confluent",
+			Format: goOutcome, Limit: 20 * time.Minute,
+			What: "integration tests (librdkafka 2.11)",
+		},
+		{
+			Name: "confluent-kafka-go-848", Package: "github.com/confluentinc/confluent-kafka-go/v2", Version: "v2.11.1",
+			Script: "confluent", Env: []string{"TEST_CONSUMER_GROUP_PROTOCOL=consumer"},
+			Format: goOutcome, Limit: 20 * time.Minute,
+			What: "the same with the new group protocol",
+		},
+	}
+}
