@@ -181,7 +181,7 @@ func librdkafkaOutcome(text []byte) (outcome, error) {
 		case "SKIPPED":
 			o.Skipped[m[1]] = lastWords(m[3])
 		default:
-			o.Failed[m[1]] = lastWords(m[2] + ": " + m[3])
+			o.Failed[m[1]] = m[2] + ": " + lastWords(m[3])
 		}
 	}
 	return o, nil

@@ -3,7 +3,10 @@ package main
 import "time"
 
 // suites are those that are run, in this order, each at a fixed version.
-func suites() []suite {
+func suites() []suite { return append(pureSuites(), librdkafkaSuites()...) }
+
+// pureSuites are those of clients that speak the protocol themselves.
+func pureSuites() []suite {
 	return []suite{
 		{
 			Name: "franz-go", Package: "github.com/twmb/franz-go", Version: "v1.22.3", Script: "franz-go",
@@ -40,6 +43,17 @@ func suites() []suite {
 			What: "all tests of the client",
 		},
 		{
+			Name: "rskafka", Package: "rskafka", Version: "0.6.0", Script: "rskafka",
+			Format: cargoOutcome, Limit: 20 * time.Minute,
+			What: "integration tests",
+		},
+	}
+}
+
+// librdkafkaSuites are those of librdkafka and of clients that are built on it.
+func librdkafkaSuites() []suite {
+	return []suite{
+		{
 			Name: "librdkafka", Package: "@confluentinc/kafka-javascript", Version: "1.10.1", Script: "librdkafka",
 			Format: librdkafkaOutcome, Limit: 40 * time.Minute,
 			What: "librdkafka 2.15's test-runner",
@@ -60,11 +74,6 @@ func suites() []suite {
 			Name: "node-rdkafka", Package: "node-rdkafka", Version: "3.6.1", Script: "node-rdkafka",
 			Format: junitOutcome, Limit: 20 * time.Minute,
 			What: "e2e tests (librdkafka 2.12)",
-		},
-		{
-			Name: "rskafka", Package: "rskafka", Version: "0.6.0", Script: "rskafka",
-			Format: cargoOutcome, Limit: 20 * time.Minute,
-			What: "integration tests",
 		},
 		{
 			Name: "confluent-kafka-go", Package: "github.com/confluentinc/confluent-kafka-go/v2", Version: "v2.11.1", Script: "confluent",
