@@ -15,6 +15,7 @@ run)
   cd source/tests
   printf 'bootstrap.servers=%s\ntest.timeout.multiplier=%s\n' "$ADDRESS" "${MULTIPLIER:-2}" > run.conf
   export RDKAFKA_TEST_CONF=run.conf TEST_KAFKA_VERSION=${TEST_KAFKA_VERSION:-4.2.0} BROKERS=$ADDRESS KAFKA_PATH=${KAFKA_HOME:-}
+  export LD_LIBRARY_PATH=$PWD/../src:$PWD/../src-cpp
   ./test-runner -p"${PARALLEL:-5}" -K ${FLAGS:-} || true # the summary tells
   ;;
 esac
