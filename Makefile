@@ -21,11 +21,12 @@ build: ## build bin/minibroker, static and small
 
 test: ## all tests but the slow suites; what needs Java says so where Java or Maven is missing
 	$(GO) vet $(PKGS)
-	$(GO) test -timeout 9m -json $(PKGS) | $(GO) run ./internal/testreport
+	$(GO) test -timeout 18m -json $(PKGS) | $(GO) run ./internal/testreport
 
 check: ## formatting, vet, the house rules, and module files that are tidy
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
 	$(GO) vet $(PKGS)
+	$(GO) vet -tags images ./integration
 	$(GO) test ./internal/lint
 	$(GO) mod tidy -diff
 
@@ -63,7 +64,7 @@ bench: ## Go benchmarks of the hot paths, with allocations
 images: image ## both container images, and all that is tried on them; needs a Docker daemon and docker-compose
 	docker build -f images/compat/Dockerfile -t minibroker:compat .
 	docker images minibroker
-	MINIBROKER_COMPAT_IMAGE=minibroker:compat $(GO) test ./integration -count=1 -timeout 20m -run 'TestContainerModules|TestComposeFiles' -v
+	MINIBROKER_COMPAT_IMAGE=minibroker:compat $(GO) test -tags images ./integration -count=1 -timeout 20m -run 'TestContainerModules|TestComposeFiles' -v
 
 cleanbench: ## a log of CLEANMB (500) MB with every key twice compacted by minibroker and by Apache Kafka
 	MINIBROKER_BENCH_COMPACTION=$(CLEANMB) $(GO) test -count 1 -timeout 20m -run TestBenchCompaction -v ./integration

@@ -292,12 +292,16 @@ func TestMembersThatStartTogether(t *testing.T) {
 		id := b.join(ask("g", "", needsID)).MemberID
 		time.Sleep(8 * time.Millisecond)
 		third := b.joins(ask("g", id, needsID))
-		for _, answer := range []<-chan JoinResult{first, second, third} {
+		time.Sleep(6 * time.Millisecond)
+		b.Sought("g")
+		time.Sleep(6 * time.Millisecond)
+		fourth := b.joins(ask("g", ""))
+		for _, answer := range []<-chan JoinResult{first, second, third, fourth} {
 			if r := <-answer; r.Err != nil || r.Generation != 1 {
 				t.Errorf("%+v", r)
 			}
 		}
-		if took := time.Since(began); took > 25*time.Millisecond {
+		if took := time.Since(began); took > 42*time.Millisecond {
 			t.Errorf("took %v", took)
 		}
 		b.wantState("g", "CompletingRebalance")

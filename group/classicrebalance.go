@@ -59,15 +59,17 @@ func (c *classic) delayLocked(delay, left int32) {
 // A group whose first generation is not to be delayed still waits a moment for
 // members that start together with the first one, for else they wait until that
 // one sends its next heartbeat, which takes clients seconds. As long as somebody
-// new comes within gatherFor, or is about to, it waits on, for some rounds.
+// new comes within gatherFor, or is about to (it asked for the coordinator, or has an
+// id), it waits on, for some rounds.
 const (
-	gatherFor    = 5 * time.Millisecond
+	gatherFor    = 7 * time.Millisecond
 	gatherRounds = 10
 )
 
 func (c *classic) gatherLocked(rounds int) {
+	began := time.Now()
 	c.joinTimer.setLocked(c.g, gatherFor, func() {
-		if rounds <= 1 || !c.newMember && len(c.pending) == 0 {
+		if rounds <= 1 || !c.newMember && len(c.pending) == 0 && !c.g.s.c.sought.after(c.g.id, began) {
 			c.completeJoinLocked()
 			return
 		}

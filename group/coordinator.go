@@ -33,6 +33,8 @@ type Coordinator struct {
 	log              *slog.Logger
 	name             string
 
+	sought sought
+
 	// topicsVersion is the version of the topics at which one was last created.
 	topicsVersion atomic.Int64
 

@@ -101,6 +101,9 @@ func (a *API) coordinator(listener string, version int16, kind int8, key string)
 	if !ok {
 		return Endpoint{}, &apiError{code: codeCoordinatorNotAvailable}
 	}
+	if kind == groupCoordinator && a.groups != nil {
+		a.groups.Sought(key)
+	}
 	return endpoint, nil
 }
 

@@ -1,3 +1,5 @@
+//go:build images
+
 package integration
 
 import (

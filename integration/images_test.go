@@ -1,3 +1,5 @@
+//go:build images
+
 package integration
 
 import (
@@ -17,12 +19,12 @@ import (
 // compatImageEnv names the compatible image that these tests start containers of; make images sets it.
 const compatImageEnv = "MINIBROKER_COMPAT_IMAGE"
 
-// compatImage is the image to test; without one there is nothing to do (make images builds it and needs a Docker daemon).
+// compatImage is the image to test.
 func compatImage(t *testing.T) string {
 	t.Helper()
 	image := os.Getenv(compatImageEnv)
 	if image == "" {
-		t.Skip("SKIPPED: needs a Docker daemon and the compatible image: make images")
+		t.Fatal(compatImageEnv + " names no image: make images builds and tests it; it needs a Docker daemon")
 	}
 	return image
 }
