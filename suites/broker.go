@@ -104,7 +104,11 @@ func (b broker) exe() string    { return filepath.Join(b.work, "minibroker") }
 func (r *running) launch() error {
 	r.cmd = exec.Command(r.exe(), r.file())
 	if r.Kind == "kafka" {
-		r.cmd = exec.Command("java", "-Xmx1g", "-cp", r.java, "kafka.Kafka", r.file())
+		logging, err := filepath.Abs(filepath.Join("integration", "testdata", "kafka", "server-log4j2.yaml"))
+		if err != nil {
+			return err
+		}
+		r.cmd = exec.Command("java", "-Xmx1g", "-Dlog4j2.configurationFile="+logging, "-cp", r.java, "kafka.Kafka", r.file())
 	}
 	log, err := os.Create(r.log())
 	if err != nil {

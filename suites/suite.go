@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,9 +63,6 @@ func runSuite(s suite, b broker, work string) error {
 	out, failed := s.script(home, "run", s.Limit)
 	close(done)
 	stopped := errors.Join(<-restarts, running.stop())
-	if err := os.WriteFile(filepath.Join(home, s.Name+"-"+b.Kind+".out"), out, 0o644); err != nil {
-		return err
-	}
 	o, err := s.Format(out)
 	if err == nil && o.total() == 0 {
 		err = errors.New("no test ran")
@@ -92,12 +90,14 @@ func (s suite) script(home, verb string, limit time.Duration) ([]byte, error) {
 	cmd.Dir = home
 	cmd.Env = append(os.Environ(), append([]string{"SCRIPTS=" + filepath.Dir(path), "PACKAGE=" + s.Package,
 		"VERSION=" + s.Version, "ADDRESS=" + address}, s.Env...)...)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	err = cmd.Run()
-	if logged := os.WriteFile(filepath.Join(home, s.Name+"-"+verb+".err"), errs.Bytes(), 0o644); logged != nil {
-		return nil, logged
+	log, err := os.Create(filepath.Join(home, s.Name+"-"+verb+".log")) // to look into while it runs
+	if err != nil {
+		return nil, err
 	}
+	defer log.Close()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(&out, log), io.MultiWriter(&errs, log)
+	err = cmd.Run()
 	if err == nil {
 		return out.Bytes(), nil
 	}

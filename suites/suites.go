@@ -21,13 +21,14 @@ func pureSuites() []suite {
 		},
 		{
 			Name: "kfake", Package: "github.com/twmb/franz-go/pkg/kfake", Version: "v0.0.0-20260918054303-01f206a7e32c", Script: "kfake",
-			Settings: []string{"group.consumer.min.heartbeat.interval.ms=100", "group.consumer.heartbeat.interval.ms=100"},
+			Settings: []string{"node.id=0", "controller.quorum.voters=0@localhost:9192", "group.consumer.min.heartbeat.interval.ms=100", "group.consumer.heartbeat.interval.ms=100"},
 			Format:   markedOutcome, Limit: 20 * time.Minute,
 			What: "behaviour tests of franz-go's fake broker, turned to an address; those that steer the fake from inside are skipped",
 		},
 		{
 			Name: "kafka-python", Package: "kafka-python", Version: "3.0.12", Script: "kafka-python",
-			Format: junitOutcome, Limit: 20 * time.Minute,
+			Settings: []string{"num.partitions=4", "group.min.session.timeout.ms=1000", "node.id=0", "controller.quorum.voters=0@localhost:9192"}, // as its own fixtures set them
+			Format:   junitOutcome, Limit: 20 * time.Minute,
 			What: "integration tests: producer, consumer, groups, admin",
 		},
 		{

@@ -13,7 +13,7 @@ build)
     s/^(func \(c \*Cluster\) CreateTopic\(.*)$/\1\n\tif c.address() != nil {\n\t\treturn outsideCreateTopic(topic, partitions, configs)\n\t}/
     s/^(func \(c \*Cluster\) DeleteTopic\(.*)$/\1\n\tif c.address() != nil {\n\t\treturn outsideDeleteTopic(topic)\n\t}/
     s/^(func \(c \*Cluster\) DeleteRecords\(.*)$/\1\n\tif c.address() != nil {\n\t\treturn outsideDeleteRecords(topic, partition, offset)\n\t}/' topic_lifecycle.go
-  sed -i -E '/ (ListenAddrs|Close|CreateTopic|DeleteTopic|DeleteRecords)\(/!s/^func \(c \*Cluster\) ([A-Z][A-Za-z]*)\(.*\{$/&\n\tc.kfakeOnly("\1")/' ./[0-9a-z]*.go
+  sed -i -E '/ (ListenAddrs|Close|CreateTopic|DeleteTopic|DeleteRecords)\(/!s/^func \(c \*Cluster\) ([A-Z][A-Za-z]*|admin)\(.*\{$/&\n\tc.kfakeOnly("\1")/' ./[0-9a-z]*.go
   sed -i -z 's/func (c \*Cluster) ListenAddrs() \[\]string {\n/&\tif outside := c.address(); outside != nil {\n\t\treturn outside\n\t}\n/' cluster.go
   sed -i -z 's/\tt.Cleanup(c.Close)\n\treturn c\n/\tt.Cleanup(c.Close)\n\tc.outside(t)\n\treturn c\n/' helpers_test.go
   grep -q 'c.outside(t)' helpers_test.go
