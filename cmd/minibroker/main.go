@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"minibroker/config"
 )
@@ -58,11 +60,15 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	fmt.Fprintf(stderr, "minibroker: %v\n", err)
 	var help advised
 	var refused *config.Error
+	var path *fs.PathError
 	switch {
 	case errors.As(err, &help):
 		fmt.Fprintf(stderr, "try: %s\n", help.remedy)
 	case errors.As(err, &refused):
 		fmt.Fprintf(stderr, "try: %s\n", refused.Remedy())
+	case errors.As(err, &path) && errors.Is(err, fs.ErrPermission):
+		fmt.Fprintf(stderr, "try: chown -R %d %s where the volume comes from, run as its owner (docker run --user), or choose another directory\n",
+			os.Getuid(), filepath.Dir(path.Path))
 	}
 	return exitRuntime
 }

@@ -195,7 +195,15 @@ func TestUnwritableVolume(t *testing.T) {
 	if err := os.WriteFile(program, own, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, "check-config", "--listen", "127.0.0.1:0", "--data-dir", filepath.Join(volume, "data"))
+	m.tryAs(t, program, "check-config", "--listen", "127.0.0.1:0", "--data-dir", filepath.Join(volume, "data"))
+	m.cause = filepath.Join(volume, "data") + ": permission denied"
+	m.tryAs(t, program, "--listen", "127.0.0.1:0", "--data-dir", filepath.Join(volume, "data"))
+}
+
+// tryAs runs the program as a user who may write nothing of the test's.
+func (m mistake) tryAs(t *testing.T, program string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Env = append(os.Environ(), roleEnv+"=command")
 	cmd.Dir = "/"
 	if os.Getuid() == 0 { // root may write anywhere, so somebody else tries
