@@ -5,12 +5,12 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 RUN CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o /out/minibroker ./cmd/minibroker \
- && mkdir -p /out/root/var/lib && mkdir -m 1777 /out/root/var/lib/minibroker
+ && mkdir -p /out/image/var/lib && mkdir -m 1777 /out/image/var/lib/minibroker
 
 FROM scratch
 COPY --from=build /out/minibroker /minibroker
 # open to every user, as is a new volume that is mounted over it
-COPY --from=build /out/root/ /
+COPY --from=build /out/image/ /
 USER 65532:65532
 VOLUME /var/lib/minibroker
 EXPOSE 9092
