@@ -146,6 +146,13 @@ func TestCheckGroupAndClientMetrics(t *testing.T) {
 		want string
 	}{
 		{map[string]string{"metrics": "org.apache.kafka.", "match": "client_id=x"}, nil, ""},
+		{map[string]string{"match": "client_id=(?!b)a*+,client_source_port=\\d+"}, nil, ""},
+		{map[string]string{"match": "client_id=("}, ErrInvalidConfig, "Illegal client matching pattern: client_id=("},
+		{map[string]string{"match": "client_id=a)"}, ErrInvalidConfig, "Illegal client matching pattern: client_id=a)"},
+		{map[string]string{"match": "client_id=[a"}, ErrInvalidConfig, "Illegal client matching pattern: client_id=[a"},
+		{map[string]string{"match": "client_id=[b-a]"}, ErrInvalidConfig, "Illegal client matching pattern: client_id=[b-a]"},
+		{map[string]string{"match": "client_id=x,client_id=*a"}, ErrInvalidConfig, "Illegal client matching pattern: client_id=*a"},
+		{map[string]string{"match": "client_id=a\\"}, ErrInvalidConfig, "Illegal client matching pattern: client_id=a\\"},
 		{map[string]string{"match": "bad=x"}, ErrInvalidConfig, "Illegal client matching pattern: bad=x"},
 		{map[string]string{"interval.ms": "10"}, ErrInvalidRequest, "Invalid value 10 for interval.ms, interval must be between 100 and 3600000 (1 hour)"},
 		{map[string]string{"no.such": "10"}, ErrInvalidRequest, "Unknown client metrics configuration: no.such"},

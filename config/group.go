@@ -1,8 +1,10 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"regexp/syntax"
 	"slices"
 	"strings"
 )
@@ -94,7 +96,7 @@ func (l Layers) CheckClientMetrics(overrides map[string]string) error {
 	return nil
 }
 
-// isMatchPattern says whether this is parameter=pattern with a parameter that clients can be matched by.
+// isMatchPattern says whether this is parameter=expression with a parameter that clients can be matched by and a regular expression.
 func isMatchPattern(s string) bool {
 	parts := strings.Split(strings.TrimRight(s, "="), "=") // Java's split drops empty parts at the end
 	if len(parts) != 2 {
@@ -102,6 +104,22 @@ func isMatchPattern(s string) bool {
 	}
 	switch trim(parts[0]) {
 	case "client_instance_id", "client_id", "client_software_name", "client_software_version", "client_source_address", "client_source_port":
+		return !isBrokenExpression(trim(parts[1]))
+	}
+	return false
+}
+
+// isBrokenExpression is true for what is no regular expression to Java either. What Java knows and Go does not (looking ahead,
+// possessive repetition) is none of these errors.
+func isBrokenExpression(s string) bool {
+	_, err := syntax.Parse(s, syntax.Perl)
+	var wrong *syntax.Error
+	if !errors.As(err, &wrong) {
+		return false
+	}
+	switch wrong.Code {
+	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen, syntax.ErrMissingBracket, syntax.ErrInvalidCharRange,
+		syntax.ErrMissingRepeatArgument, syntax.ErrTrailingBackslash:
 		return true
 	}
 	return false

@@ -56,19 +56,22 @@ func librdkafkaSuites() []suite {
 	return []suite{
 		{
 			Name: "librdkafka", Package: "@confluentinc/kafka-javascript", Version: "1.10.1", Script: "librdkafka",
-			Format: librdkafkaOutcome, Limit: 40 * time.Minute,
+			Settings: []string{"num.partitions=4"}, // as its clusters have it
+			Format:   librdkafkaOutcome, Limit: 40 * time.Minute,
 			What: "librdkafka 2.15's test-runner",
 		},
 		{
 			Name: "librdkafka-848", Package: "@confluentinc/kafka-javascript", Version: "1.10.1", Script: "librdkafka",
-			Env:    []string{"TEST_CONSUMER_GROUP_PROTOCOL=consumer"},
-			Format: librdkafkaOutcome, Limit: 40 * time.Minute,
+			Settings: []string{"num.partitions=4"},
+			Env:      []string{"TEST_CONSUMER_GROUP_PROTOCOL=consumer"},
+			Format:   librdkafkaOutcome, Limit: 40 * time.Minute,
 			What: "the same with the new group protocol",
 		},
 		{
 			Name: "librdkafka-idempotent", Package: "@confluentinc/kafka-javascript", Version: "1.10.1", Script: "librdkafka",
-			Env:    []string{"FLAGS=-P"},
-			Format: librdkafkaOutcome, Limit: 40 * time.Minute,
+			Settings: []string{"num.partitions=4"},
+			Env:      []string{"FLAGS=-P"},
+			Format:   librdkafkaOutcome, Limit: 40 * time.Minute,
 			What: "the same with idempotent producers",
 		},
 		{

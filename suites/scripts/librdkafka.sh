@@ -19,7 +19,10 @@ run)
   # a test that fails can leave the runner's lock behind, which stops all others: each number has a runner of its own
   one() {
     timeout -k 5 "$2" env TESTS="$1" ./test-runner -p1 -K -L ${FLAGS:-} > "run-$1.out" 2>&1 && true # the summary tells
-    if [ $? -ge 124 ]; then echo "| ${1}_ | FAILED | $2 s | did not end"; fi >> "run-$1.out"
+    local status=$?
+    if [ $status -ge 124 ]; then # no summary
+      echo "| ${1}_ | FAILED | - | $(grep -a -A1 ' failed at ' "run-$1.out" | head -2 | tr '\n|' '  ')$([ $status = 124 ] && echo "no end within $2 s")"
+    fi >> "run-$1.out"
     cat "run-$1.out"
   }
   export -f one

@@ -8,7 +8,8 @@ build)
   (cd fetch && cargo init -q --lib --name fetch && cargo add -q "$PACKAGE@=$VERSION" && cargo fetch -q) >&2
   cp -r "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/"$PACKAGE-$VERSION" source
   cd source
-  rm -f rust-toolchain.toml
+  rm -f rust-toolchain.toml # and the lock names a version that newer compilers refuse
+  cargo update -q -p rsasl >&2
   cargo test -q --no-run --tests >&2
   touch ../ready
   ;;
