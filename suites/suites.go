@@ -57,22 +57,23 @@ func librdkafkaSuites() []suite {
 		{
 			Name: "librdkafka", Package: "@confluentinc/kafka-javascript", Version: "1.10.1", Script: "librdkafka",
 			Settings: []string{"num.partitions=4"}, // as its clusters have it
+			Env:      []string{"LEAVE=017|018"},    // share consumers
 			Format:   librdkafkaOutcome, Limit: 40 * time.Minute,
-			What: "librdkafka 2.15's test-runner",
+			What: "librdkafka 2.15's test-runner, the tests that need a broker, without share consumers",
 		},
 		{
 			Name: "librdkafka-848", Package: "@confluentinc/kafka-javascript", Version: "1.10.1", Script: "librdkafka",
 			Settings: []string{"num.partitions=4"},
-			Env:      []string{"TEST_CONSUMER_GROUP_PROTOCOL=consumer"},
+			Env:      []string{"TEST_CONSUMER_GROUP_PROTOCOL=consumer", "LEAVE=017|018"},
 			Format:   librdkafkaOutcome, Limit: 40 * time.Minute,
 			What: "the same with the new group protocol",
 		},
 		{
 			Name: "librdkafka-idempotent", Package: "@confluentinc/kafka-javascript", Version: "1.10.1", Script: "librdkafka",
 			Settings: []string{"num.partitions=4"},
-			Env:      []string{"FLAGS=-P"},
+			Env:      []string{"FLAGS=-P", "LEAVE=017|018"},
 			Format:   librdkafkaOutcome, Limit: 40 * time.Minute,
-			What: "the same with idempotent producers",
+			What: "the same with idempotent producers, without share consumers",
 		},
 		{
 			Name: "node-rdkafka", Package: "node-rdkafka", Version: "3.6.1", Script: "node-rdkafka",
