@@ -2,6 +2,7 @@
 GO ?= go
 FUZZTIME ?= 5m
 ROUNDS ?= 500
+STREAMS ?= 20
 TOPICS ?= 10000
 PIPELINE ?= 50
 TXNSECONDS ?= 10
@@ -57,6 +58,9 @@ suite-%:
 	$(GO) build -o bin/suites ./suites
 	bin/suites $*
 	test -z "$$KAFKA_HOME" || bin/suites -broker kafka $*
+
+streams: ## a Kafka Streams application, exactly once, killed with the broker STREAMS (20) times, on minibroker and on Apache Kafka
+	MINIBROKER_STREAMS_ROUNDS=$(STREAMS) $(GO) test ./integration -count=1 -timeout 60m -run TestStreams -v
 
 bench: ## Go benchmarks of the hot paths, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)

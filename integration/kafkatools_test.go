@@ -45,20 +45,35 @@ func kafkaLibs(t *testing.T) string {
 	return libs
 }
 
-// fetchedLibs fetches the jars once, whichever test asks first.
-var fetchedLibs = sync.OnceValues(fetchLibs)
+// frameworkLibs is the folder of the jars that Kafka Streams and Connect need beside kafkaLibs.
+func frameworkLibs(t *testing.T) string {
+	t.Helper()
+	kafkaLibs(t) // looks for the tools
+	libs, err := fetchedFrameworks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return libs
+}
 
-func fetchLibs() (string, error) {
+// fetchedLibs fetches the jars once, whichever test asks first.
+var fetchedLibs = sync.OnceValues(func() (string, error) { return fetchLibs("pom.xml", "libs") })
+
+// fetchedFrameworks does so for Streams and Connect: 75 MB, most of them RocksDB.
+var fetchedFrameworks = sync.OnceValues(func() (string, error) { return fetchLibs("frameworks.xml", "frameworks") })
+
+// fetchLibs fetches what a project file of testdata/kafka depends on into a folder of the user's cache.
+func fetchLibs(project, folder string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
-	libs := filepath.Join(cache, "minibroker", "kafka-"+kafkaVersion, "libs")
+	libs := filepath.Join(cache, "minibroker", "kafka-"+kafkaVersion, folder)
 	done := filepath.Join(libs, ".complete")
 	if _, err := os.Stat(done); err == nil {
 		return libs, nil
 	}
-	pom, err := os.ReadFile(filepath.Join("testdata", "kafka", "pom.xml"))
+	pom, err := os.ReadFile(filepath.Join("testdata", "kafka", project))
 	if err != nil {
 		return "", err
 	}
@@ -104,6 +119,27 @@ func java(t *testing.T, stdin string, classAndArgs ...string) string {
 		t.Fatalf("java %s: %v\n%s\n%s", strings.Join(classAndArgs, " "), err, out.String(), errs.String())
 	}
 	return out.String()
+}
+
+// compiled compiles a source file of testdata/java and returns the folder of its classes. It spares programs that are started
+// again and again the time that "java File.java" takes.
+func compiled(t *testing.T, name string) string {
+	t.Helper()
+	classes := t.TempDir()
+	out, err := exec.Command("javac", "-d", classes, "-cp", filepath.Join(kafkaLibs(t), "*")+string(filepath.ListSeparator)+filepath.Join(frameworkLibs(t), "*"),
+		filepath.Join("testdata", "java", name+".java")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("javac %s: %v\n%s", name, err, out)
+	}
+	return classes
+}
+
+// javaCommand runs a class that compiled made, or one of Kafka's frameworks.
+func javaCommand(t *testing.T, classes string, classAndArgs ...string) *exec.Cmd {
+	t.Helper()
+	path := []string{classes, filepath.Join(kafkaLibs(t), "*"), filepath.Join(frameworkLibs(t), "*")}
+	return exec.Command("java", append([]string{"-Xmx256m", "-XX:TieredStopAtLevel=1", "-Dlog4j2.configurationFile=" + filepath.Join("testdata", "kafka", "log4j2.yaml"),
+		"-cp", strings.Join(path, string(filepath.ListSeparator))}, classAndArgs...)...)
 }
 
 // dumpLog runs kafka-dump-log over every segment, index, time index and snapshot below dir and reports what it finds

@@ -170,8 +170,11 @@ func (x *pipeline) await(what string, enough func(group string, copied int64) bo
 }
 
 // copied is how many records of the input a group has committed.
-func (x *pipeline) copied(group string) (int64, error) {
-	conn, err := dial(x.addr)
+func (x *pipeline) copied(group string) (int64, error) { return committedSum(x.addr, group, "in") }
+
+// committedSum is the sum of the offsets that a group has committed in a topic.
+func committedSum(addr, group, topic string) (int64, error) {
+	conn, err := dial(addr)
 	if err != nil {
 		return 0, err
 	}
@@ -185,8 +188,11 @@ func (x *pipeline) copied(group string) (int64, error) {
 		return 0, err
 	}
 	var sum int64
-	for _, topic := range resp.(*kmsg.OffsetFetchResponse).Groups[0].Topics {
-		for _, p := range topic.Partitions {
+	for _, of := range resp.(*kmsg.OffsetFetchResponse).Groups[0].Topics {
+		if of.Topic != topic {
+			continue
+		}
+		for _, p := range of.Partitions {
 			sum += max(p.Offset, 0)
 		}
 	}

@@ -81,7 +81,7 @@ func (c *pipelineClient) run() {
 		c.running = nil
 		if err == nil || !strings.Contains(err.Error(), "killed") {
 			c.ended++
-			fmt.Fprintf(&c.said, "%v: %.2000s\n", err, out.String())
+			fmt.Fprintf(&c.said, "%v: %s\n", err, out.String()[max(0, out.Len()-4000):])
 		}
 		c.mu.Unlock()
 	}
