@@ -89,7 +89,8 @@ func goOutcomeOf(text []byte, mark string) (outcome, error) {
 		}
 	}
 	for name, action := range ended {
-		if holders[name] {
+		// a name with a slash of its own looks like one that holds others; what fails by itself counts all the same
+		if holders[name] && (action != "fail" || holdsFailure(ended, name)) {
 			continue
 		}
 		var words string
@@ -102,6 +103,16 @@ func goOutcomeOf(text []byte, mark string) (outcome, error) {
 		o.add(name, action, words)
 	}
 	return o, nil
+}
+
+// holdsFailure is true when a test below name did not pass.
+func holdsFailure(ended map[string]string, name string) bool {
+	for other, action := range ended {
+		if (action == "fail" || action == "run") && strings.HasPrefix(other, name+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // spoke is true when a test or one that holds it has printed mark.

@@ -15,7 +15,7 @@ func pureSuites() []suite {
 		},
 		{
 			Name: "franz-go-restarts", Package: "github.com/twmb/franz-go", Version: "v1.22.3", Script: "franz-go",
-			Env:     []string{"TESTS=^(TestGroupETL|TestTxnEtl)$"},
+			Env:     []string{"TESTS=^(TestGroupETL|TestTxnEtl)$", "KGO_TEST_CHAOS=1"},
 			Restart: 5 * time.Second, Format: goOutcome, Limit: 20 * time.Minute,
 			What: "its chains of groups and transactions while the broker is restarted every 5 s",
 		},
@@ -39,7 +39,7 @@ func pureSuites() []suite {
 		},
 		{
 			Name: "kafka-go", Package: "github.com/segmentio/kafka-go", Version: "v0.4.51", Script: "segmentio",
-			Settings: []string{"message.max.bytes=200000000"},
+			Settings: []string{"message.max.bytes=200000000", "group.initial.rebalance.delay.ms=3000"}, // as its compose file has it, which counts on the delay
 			Format:   goOutcome, Limit: 20 * time.Minute,
 			What: "all tests of the client",
 		},
