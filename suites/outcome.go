@@ -38,6 +38,7 @@ func lastWords(text string) string {
 		lines = append(lines, line)
 	}
 	out := strings.Join(lines[max(0, len(lines)-2):], " / ")
+	out = regexp.MustCompile(`(?:/[\w@.+%-]+){2,}/`).ReplaceAllString(out, "") // folders of the machine
 	if len(out) > longest {
 		out = out[:longest] + "…"
 	}
