@@ -178,13 +178,12 @@ func describeTopics(ctx context.Context, client *kgo.Client, a arguments, c cons
 }
 
 func describeTopic(t kmsg.MetadataResponseTopic, configs []kmsg.DescribeConfigsResponseResourceConfig, a arguments, c console) {
-	name := *t.Topic
-	under, unavailable := a.has("under-replicated-partitions"), a.has("unavailable-partitions")
-	if a.has("under-min-isr-partitions") || a.has("at-min-isr-partitions") {
-		return // one replica in sync is neither below nor at risk unless the topic asks for more than there can be
-	}
+	name, minISR := *t.Topic, 0
 	var changed, own []string
 	for _, config := range configs {
+		if config.Name == "min.insync.replicas" && config.Value != nil {
+			minISR, _ = strconv.Atoi(*config.Value) // the broker checked it
+		}
 		if config.Source == kmsg.ConfigSourceDefaultConfig || config.Value == nil {
 			continue
 		}
@@ -196,7 +195,7 @@ func describeTopic(t kmsg.MetadataResponseTopic, configs []kmsg.DescribeConfigsR
 	if a.has("topics-with-overrides") && len(own) == 0 {
 		return
 	}
-	if !under && !unavailable {
+	if !a.partitionsOnly() {
 		fmt.Fprintf(c.out, "Topic: %s\tTopicId: %s\tPartitionCount: %d\tReplicationFactor: %d\tConfigs: %s\n", name,
 			base64.RawURLEncoding.EncodeToString(t.TopicID[:]), len(t.Partitions), len(t.Partitions[0].Replicas), strings.Join(changed, ","))
 	}
@@ -204,7 +203,7 @@ func describeTopic(t kmsg.MetadataResponseTopic, configs []kmsg.DescribeConfigsR
 		return
 	}
 	for _, p := range t.Partitions {
-		if under && len(p.ISR) >= len(p.Replicas) || unavailable && p.Leader >= 0 {
+		if a.partitionsOnly() && !a.asksFor(p, minISR) {
 			continue
 		}
 		leader := "none"
@@ -213,6 +212,17 @@ func describeTopic(t kmsg.MetadataResponseTopic, configs []kmsg.DescribeConfigsR
 		}
 		fmt.Fprintf(c.out, "\tTopic: %s\tPartition: %d\tLeader: %s\tReplicas: %s\tIsr: %s\tElr: \tLastKnownElr: \n", name, p.Partition, leader, join(p.Replicas), join(p.ISR))
 	}
+}
+
+// partitionsOnly tells whether partitions in trouble are asked for, without the lines of their topics.
+func (a arguments) partitionsOnly() bool {
+	return a.has("under-replicated-partitions") || a.has("unavailable-partitions") || a.has("under-min-isr-partitions") || a.has("at-min-isr-partitions")
+}
+
+// asksFor tells whether a partition is in one of the troubles that are asked for.
+func (a arguments) asksFor(p kmsg.MetadataResponseTopicPartition, minISR int) bool {
+	return a.has("under-replicated-partitions") && len(p.ISR) < len(p.Replicas) || a.has("unavailable-partitions") && p.Leader < 0 ||
+		a.has("under-min-isr-partitions") && len(p.ISR) < minISR || a.has("at-min-isr-partitions") && len(p.ISR) == minISR
 }
 
 func join(ids []int32) string {
