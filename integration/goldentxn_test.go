@@ -2,7 +2,6 @@ package integration
 
 import (
 	"encoding/json"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -122,16 +121,7 @@ func (r *txnReplay) run(t *testing.T, c *txnCase) {
 func deviates(name string, step int) bool { return name == "snapshots" && step == 25 }
 
 func (r *txnReplay) start() {
-	var overrides []string
-	for _, k := range slices.Sorted(maps.Keys(r.c.Broker)) {
-		overrides = append(overrides, k+"="+r.c.Broker[k])
-	}
-	r.broker = startProcess(r.t, r.data, r.addr, overrides)
-	conn, err := dial(r.addr)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.conn = conn
+	r.broker, r.conn = startCase(r.t, r.data, r.addr, r.c.Broker)
 }
 
 func (r *txnReplay) stop(kill bool) {

@@ -111,16 +111,7 @@ func (r *replay) lifecycle(s Step) {
 	}
 	switch s.Op {
 	case "start":
-		var overrides []string
-		for _, k := range slices.Sorted(maps.Keys(r.c.Broker)) {
-			overrides = append(overrides, k+"="+r.c.Broker[k])
-		}
-		r.broker = startProcess(r.t, r.data, r.addr, overrides)
-		conn, err := dial(r.addr)
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		r.conn = conn
+		r.broker, r.conn = startCase(r.t, r.data, r.addr, r.c.Broker)
 	case "stop":
 		r.broker.Stop(r.t)
 		r.broker = nil
@@ -230,4 +221,19 @@ func (r *replay) produce(i int, s Step) {
 		previous = p.ErrorCode
 	}
 	flush()
+}
+
+// startCase starts the broker of a recorded case with the case's settings and connects to it.
+func startCase(t *testing.T, data, addr string, settings map[string]string) (*Process, *Conn) {
+	t.Helper()
+	var overrides []string
+	for _, k := range slices.Sorted(maps.Keys(settings)) {
+		overrides = append(overrides, k+"="+settings[k])
+	}
+	broker := startProcess(t, data, addr, overrides)
+	conn, err := dial(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return broker, conn
 }
