@@ -29,6 +29,20 @@ func crashStore(fsys vfs.FS) (*Store, error) {
 	return s, nil
 }
 
+// crashedLog opens an empty store for crashes and makes its log.
+func crashedLog(t *testing.T, fsys vfs.FS) (*Store, *Log) {
+	t.Helper()
+	s, err := crashStore(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.Create(crashed, UUID{1}, nil, s.o.Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, l
+}
+
 // crashRun is what a store was told to keep at some moment.
 type crashRun struct {
 	created       bool

@@ -13,14 +13,7 @@ import (
 // leader epoch for later: whatever is left, each record that is kept is found under the epoch that it was written in.
 func TestCrashAfterStart(t *testing.T) {
 	mem := vfs.NewMem()
-	s, err := crashStore(mem)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := s.Create(crashed, UUID{1}, nil, s.o.Default)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, l := crashedLog(t, mem)
 	must(t, l.AssignEpoch(0))
 	for range 9 {
 		mustAppend(t, l, byProducer(t, int(l.EndOffset())), AppendOptions{})
@@ -37,7 +30,8 @@ func TestCrashAfterStart(t *testing.T) {
 	var crashes []crash
 	var mu sync.Mutex
 	acked, synced := before, before
-	if s, err = crashStore(mem); err != nil {
+	s, err := crashStore(mem)
+	if err != nil {
 		t.Fatal(err)
 	}
 	l = s.Log(crashed)

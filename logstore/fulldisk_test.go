@@ -19,14 +19,7 @@ func TestFullDisk(t *testing.T) {
 	refused, tried := 0, 0
 	for n := int64(1); ; n++ {
 		mem := vfs.NewMem()
-		s, err := crashStore(mem)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := s.Create(crashed, UUID{1}, nil, s.o.Default)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, l := crashedLog(t, mem)
 		var full, hit atomic.Bool
 		first := mem.Ops()
 		mem.SetHook(func(op vfs.Op) error {
@@ -91,14 +84,7 @@ func TestFullDiskTransactions(t *testing.T) {
 	refusedMarkers := 0
 	for n := int64(0); ; n++ { // 0 fails nothing
 		mem := vfs.NewMem()
-		s, err := crashStore(mem)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := s.Create(crashed, UUID{1}, nil, s.o.Default)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, l := crashedLog(t, mem)
 		hit := false
 		first := mem.Ops()
 		mem.SetHook(func(op vfs.Op) error {

@@ -29,14 +29,7 @@ func byProducer(t *testing.T, sequence int) record.Batch {
 // snapshotStore is a store with a partition of several segments, written by producer 7 whose sequences are the offsets.
 func snapshotStore(t *testing.T, fsys vfs.FS) (*Store, *Log) {
 	t.Helper()
-	s, err := crashStore(fsys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := s.Create(crashed, UUID{1}, nil, s.o.Default)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, l := crashedLog(t, fsys)
 	for range 30 {
 		at := int(l.EndOffset())
 		mustAppend(t, l, byProducer(t, at), AppendOptions{})
@@ -96,14 +89,7 @@ func TestTornSnapshotsGo(t *testing.T) {
 // there is a snapshot if there are producers.
 func TestPowerLossAfterCleanStop(t *testing.T) {
 	mem := vfs.NewMem()
-	s, err := crashStore(mem)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := s.Create(crashed, UUID{1}, nil, s.o.Default)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, l := crashedLog(t, mem)
 	mustAppend(t, l, byProducer(t, 0), AppendOptions{})
 	if err := s.Close(CleanStop{}); err != nil {
 		t.Fatal(err)
@@ -143,14 +129,7 @@ func TestPowerLossAfterRecovery(t *testing.T) {
 func TestEndedTransactionsWithoutSnapshots(t *testing.T) {
 	for _, clean := range []bool{false, true} {
 		mem := vfs.NewMem()
-		s, err := crashStore(mem)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := s.Create(crashed, UUID{1}, nil, s.o.Default)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, l := crashedLog(t, mem)
 		for round := range 12 { // over several segments
 			b := numberedBy(t, int(l.EndOffset()), 2, record.BuilderOptions{Transactional: true, Producer: &record.Producer{ID: 1, BaseSequence: int32(2 * round)}})
 			mustAppend(t, l, b, AppendOptions{})
@@ -171,7 +150,8 @@ func TestEndedTransactionsWithoutSnapshots(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if s, err = crashStore(mem); err != nil {
+		s, err := crashStore(mem)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if at, open := s.Log(crashed).FirstUnstableOffset(); open {
