@@ -83,12 +83,14 @@ func (x *torture) run(rounds int) {
 	var working sync.WaitGroup
 	producer, consumer := x.clients()
 	produceCtx, stopProducing := context.WithCancel(ctx)
-	working.Go(func() { x.produce(produceCtx, producer) })
+	var producing sync.WaitGroup
+	producing.Go(func() { x.produce(produceCtx, producer) })
 	working.Go(func() { x.consume(ctx, consumer) })
 	defer func() {
-		cancel()
+		cancel()         // of both contexts
+		producer.Close() // which lets go of a Produce that waits for room
+		producing.Wait()
 		working.Wait()
-		producer.Close()
 		consumer.Close()
 	}()
 	for round := 1; round <= rounds && len(x.failures()) == 0; round++ {
@@ -97,6 +99,7 @@ func (x *torture) run(rounds int) {
 		x.checkTopics(round)
 	}
 	stopProducing()
+	producing.Wait() // so that all that is sent is counted, and in the producer before it is flushed
 	x.finish(ctx, producer, p)
 }
 

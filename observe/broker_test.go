@@ -117,6 +117,21 @@ func (o *observed) scrape(t *testing.T) scrape {
 	return parse(t, body)
 }
 
+// counted is the first scrape whose series key has come to the value want. A request is counted once its answer is sent, so a
+// client may scrape before the last one is.
+func (o *observed) counted(t *testing.T, want float64, key string) scrape {
+	t.Helper()
+	for end := time.Now().Add(patience); ; runtime.Gosched() {
+		s := o.scrape(t)
+		if s.values[key] >= want {
+			return s
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s is %v after %v, want %v", key, s.values[key], patience, want)
+		}
+	}
+}
+
 func parse(t *testing.T, text string) scrape {
 	t.Helper()
 	s := scrape{map[string]float64{}, map[string]string{}}

@@ -10,7 +10,7 @@ import (
 func TestDashboards(t *testing.T) {
 	o := open(t)
 	load(t, o.addr)
-	s := o.scrape(t)
+	s := o.counted(t, 17, produceCount)
 	found := map[string]bool{}
 	for key := range s.values {
 		found[name(key)] = true
@@ -33,7 +33,7 @@ func TestSeriesAsKafka(t *testing.T) {
 	for _, line := range lines(t, "kafka-4.4.0.series") {
 		kafka[line] = true
 	}
-	s := o.scrape(t)
+	s := o.counted(t, 17, produceCount)
 	same := map[string]bool{}
 	for key := range s.values {
 		n := name(key)
