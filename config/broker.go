@@ -74,7 +74,7 @@ func (b *Broker) layShipped() map[string]string {
 	for name, p := range b.given {
 		static[name] = p.Value
 	}
-	if !b.Explicit("inter.broker.listener.name") && (b.Explicit("security.inter.broker.protocol") || !b.hasPlaintext()) {
+	if !b.Explicit("inter.broker.listener.name") && (b.Explicit("security.inter.broker.protocol") || b.Explicit("process.roles") || !b.hasPlaintext()) {
 		delete(static, "inter.broker.listener.name")
 	}
 	if !b.Explicit("broker.id") {
@@ -104,7 +104,8 @@ func parseAll(static map[string]string) (map[string]value, *Error) {
 	worstOrder := 0
 	for i := range brokerSettings {
 		s := &brokerSettings[i]
-		if s.dynamicOnly {
+		if s.dynamicOnly { // what a file says of it does not count, and its default is valid
+			values[s.name], _ = s.parse(nil)
 			continue
 		}
 		v, err := s.parse(static)

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -126,8 +127,13 @@ func TestDefaults(t *testing.T) {
 	if b.Explicit("node.id") || b.Explicit("listeners") {
 		t.Error("a default counts as given")
 	}
+	own, _, err := parseText(t, "process.roles=broker,controller\nlisteners=PLAINTEXT://:1,CONTROLLER://:2\n")
+	if err != nil || b.String("inter.broker.listener.name") != "PLAINTEXT" || own.String("inter.broker.listener.name") != "" {
+		t.Errorf("between brokers: %q of the shipped file, %q of one's own (%v)", b.String("inter.broker.listener.name"), own.String("inter.broker.listener.name"), err)
+	}
 	if !b.Bool("auto.create.topics.enable") || b.Double("log.cleaner.min.cleanable.ratio") != 0.5 || b.String("compression.type") != "producer" ||
-		!slices.Equal(b.List("log.cleanup.policy"), []string{"delete"}) || b.Long("log.retention.bytes") != -1 {
+		!slices.Equal(b.List("log.cleanup.policy"), []string{"delete"}) || b.Long("log.retention.bytes") != -1 ||
+		(Layers{Static: b}).Long("replica.alter.log.dirs.io.max.bytes.per.second") != math.MaxInt64 {
 		t.Error("typed defaults")
 	}
 	b, _, err = parseText(t, "broker.id=5\nlog.dirs=/a,/b\nmetadata.log.dir=/m\nlisteners=INSIDE://:1\nlistener.security.protocol.map=INSIDE:PLAINTEXT\n")

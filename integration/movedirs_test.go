@@ -52,11 +52,17 @@ func move(t *testing.T, c *Conn, topic, dir string) int16 {
 // setBrokerConfig sets a dynamic setting of all brokers.
 func setBrokerConfig(t *testing.T, c *Conn, key, value string) {
 	t.Helper()
+	changeBrokerConfig(t, c, key, kmsg.IncrementalAlterConfigOpSet, &value)
+}
+
+// changeBrokerConfig changes a dynamic setting of all brokers.
+func changeBrokerConfig(t *testing.T, c *Conn, key string, op kmsg.IncrementalAlterConfigOp, value *string) {
+	t.Helper()
 	r := kmsg.NewPtrIncrementalAlterConfigsRequest()
 	res := kmsg.NewIncrementalAlterConfigsRequestResource()
 	res.ResourceType = kmsg.ConfigResourceTypeBroker
 	cfg := kmsg.NewIncrementalAlterConfigsRequestResourceConfig()
-	cfg.Name, cfg.Value = key, &value
+	cfg.Name, cfg.Op, cfg.Value = key, op, value
 	res.Configs = append(res.Configs, cfg)
 	r.Resources = append(r.Resources, res)
 	resp, err := c.Request(r, 1)
@@ -64,7 +70,7 @@ func setBrokerConfig(t *testing.T, c *Conn, key, value string) {
 		t.Fatal(err)
 	}
 	if got := resp.(*kmsg.IncrementalAlterConfigsResponse).Resources[0]; got.ErrorCode != 0 {
-		t.Fatalf("set %s=%s: %d %s", key, value, got.ErrorCode, text(got.ErrorMessage))
+		t.Fatalf("%s %s=%s: %d %s", op, key, text(value), got.ErrorCode, text(got.ErrorMessage))
 	}
 }
 
@@ -151,7 +157,7 @@ func TestMoveBetweenLogDirs(t *testing.T) {
 	m.isIn("after kill -9", from, to)
 	var writing sync.WaitGroup
 	writing.Go(m.fill)
-	setBrokerConfig(t, m.conn, movingRate, "1000000000")
+	changeBrokerConfig(t, m.conn, movingRate, kmsg.IncrementalAlterConfigOpDelete, nil) // there is no limit by default
 	if !await(patience, func() bool {
 		at, future, _ := logDirOf(t, m.conn, "moving")
 		return at == to && future == ""
