@@ -39,7 +39,7 @@ func run(args []string) error {
 	names := flags.Args()
 	switch {
 	case len(names) == 0:
-		return errors.New("name suites to run, or all, list or report")
+		return errors.New("name suites to run, or all, clients, list or report")
 	case names[0] == "list":
 		for _, s := range suites() {
 			fmt.Println(s.Name)
@@ -74,10 +74,13 @@ func run(args []string) error {
 	return errors.Join(append(failures, isolated(call), writeReport())...)
 }
 
-// choose finds suites by name; all stands for every one.
+// choose finds suites by name; all stands for every one, clients for the client matrix.
 func choose(names []string) ([]suite, error) {
-	if names[0] == "all" {
+	switch names[0] {
+	case "all":
 		return suites(), nil
+	case "clients":
+		return clientSuites(), nil
 	}
 	var chosen []suite
 	for _, name := range names {

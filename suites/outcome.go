@@ -219,3 +219,13 @@ func cargoOutcome(text []byte) (outcome, error) {
 	}
 	return o, nil
 }
+
+// linesOutcome reads lines "ok NAME", "fail NAME: words" and "skip NAME: words".
+func linesOutcome(text []byte) (outcome, error) {
+	row := regexp.MustCompile(`(?m)^(ok|fail|skip) (\S+?)(?:: (.*))?$`)
+	o := newOutcome()
+	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
+		o.add(m[2], map[string]string{"ok": "pass", "skip": "skip", "fail": "fail"}[m[1]], lastWords(m[3]))
+	}
+	return o, nil
+}

@@ -39,6 +39,8 @@ func TestOutcomes(t *testing.T) {
 			outcome{1, map[string]string{"0002_unkpart": "FAILED: test_x():1: nothing came"}, map[string]string{"0003_msgmaxsize": "no sasl"}}},
 		{"cargo", cargoOutcome, "test a::b ... ok\ntest c ... FAILED\ntest d ... ignored, needs two\n",
 			outcome{1, map[string]string{"c": ""}, map[string]string{"d": "needs two"}}},
+		{"lines", linesOutcome, "a line of a tool: ok\nok a/b=1\nfail c: E: no: end\nskip d: none here\n",
+			outcome{1, map[string]string{"c": "E: no: end"}, map[string]string{"d": "none here"}}},
 	} {
 		got, err := c.read([]byte(c.text))
 		if err != nil || !reflect.DeepEqual(got, c.want) {

@@ -59,6 +59,9 @@ func writeReport() error {
 	}
 	var table, details strings.Builder
 	for _, s := range suites() {
+		if s.Client != "" {
+			continue // in the client matrix
+		}
 		r, err := readResult(s.Name)
 		if err != nil {
 			return err
@@ -71,11 +74,15 @@ func writeReport() error {
 		fmt.Fprintf(&table, "| %s | `%s` %s | %s | %s | %s |\n", s.Name, s.Package, r.Version, s.What, figures(r, "minibroker"), figures(r, "kafka"))
 		details.WriteString(notPassing(s.Name, mini, kafka, given))
 	}
+	matrix, err := clientMatrix()
+	if err != nil {
+		return err
+	}
 	text := "<!-- written by make suites -->\n# Test suites of others\n\n" +
 		"Tests that the authors of Kafka's clients wrote against Apache Kafka, run against a fresh minibroker and, as the yardstick, against\n" +
 		"Apache Kafka 4.4.0 on the same machine; unchanged, but for what their scripts in suites/scripts say. `make suite-NAME` runs one, `make suites` all; with `KAFKA_HOME` also against Apache Kafka.\n" +
 		"Only tests that hold no others are counted. Figures are passed / failed / skipped.\n\n" +
-		"| suite | package | what | minibroker | Apache Kafka 4.4.0 |\n| --- | --- | --- | --- | --- |\n" + table.String() + details.String()
+		"| suite | package | what | minibroker | Apache Kafka 4.4.0 |\n| --- | --- | --- | --- | --- |\n" + table.String() + matrix + details.String()
 	return os.WriteFile("COMPATIBILITY.md", []byte(text), 0o644)
 }
 

@@ -25,6 +25,7 @@ type suite struct {
 	Format   func([]byte) (outcome, error)
 	Limit    time.Duration // of one run
 	What     string        // one line for the report
+	Client   string        // the library, where this is no test suite but a program of ours with one release of it
 }
 
 // home is where the suite is fetched and built.

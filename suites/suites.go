@@ -1,9 +1,14 @@
 package main
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // suites are those that are run, in this order, each at a fixed version.
-func suites() []suite { return append(pureSuites(), librdkafkaSuites()...) }
+func suites() []suite {
+	return slices.Concat(pureSuites(), librdkafkaSuites(), toolSuites(), clientSuites())
+}
 
 // pureSuites are those of clients that speak the protocol themselves.
 func pureSuites() []suite {
@@ -90,6 +95,24 @@ func librdkafkaSuites() []suite {
 			Script: "confluent", Env: []string{"TEST_CONSUMER_GROUP_PROTOCOL=consumer"},
 			Format: goOutcome, Limit: 20 * time.Minute,
 			What: "the same with the new group protocol",
+		},
+	}
+}
+
+// toolSuites are Kafka's own tools, with cases of ours that check what they print.
+func toolSuites() []suite {
+	return []suite{
+		{
+			Name: "kafka-tools", Package: "org.apache.kafka:kafka-tools", Version: "4.4.0", Script: "kafka-tools",
+			Settings: []string{"num.partitions=3"},
+			Format:   linesOutcome, Limit: 30 * time.Minute,
+			What: "verifiable producers and consumers (members come and go, static members, all assignors of both protocols), perf tools, end-to-end latency, the transactional copier",
+		},
+		{
+			Name: "kafka-tools-restarts", Package: "org.apache.kafka:kafka-tools", Version: "4.4.0", Script: "kafka-tools", Env: []string{"CASES=restarts"},
+			Settings: []string{"num.partitions=3"}, Restart: 10 * time.Second,
+			Format: linesOutcome, Limit: 30 * time.Minute,
+			What: "the same tools while the broker is restarted every 10 s",
 		},
 	}
 }
