@@ -62,7 +62,17 @@ suite-%:
 streams: ## a Kafka Streams application, exactly once, killed with the broker STREAMS (20) times, on minibroker and on Apache Kafka
 	MINIBROKER_STREAMS_ROUNDS=$(STREAMS) $(GO) test ./integration -count=1 -timeout 60m -run TestStreams -v
 
-bench: ## Go benchmarks of the hot paths, with allocations
+bench: ## all brokers side by side and the machine's limits, three rounds: about an hour; KAFKA_HOME names Kafka, KLITE klite, BENCH more flags
+	$(GO) run ./bench report $(BENCH)
+
+costs: ## what one more partition, connection or segment costs
+	$(GO) run ./bench cost $(BENCH)
+
+benchdocs: ## bench and costs, with their tables put into docs/benchmarks.md
+	$(GO) run ./bench report -docs docs/benchmarks.md -json bin/bench.json $(BENCH)
+	$(GO) run ./bench cost -docs docs/benchmarks.md
+
+gobench: ## Go benchmarks of the hot paths, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)
 
 images: image ## both container images, and all that is tried on them; needs a Docker daemon and docker-compose
@@ -85,6 +95,7 @@ topicbench: ## TOPICS (10000) topics, and as many partitions: creation and start
 image: ## container image minibroker:latest, from scratch
 	docker build -t minibroker:latest .
 
-tidy: ## bring go.mod and go.sum in order, those of examples/gotest too
+tidy: ## bring go.mod and go.sum in order, those of examples/gotest and bench/kfake too
 	$(GO) mod tidy
+	cd bench/kfake && $(GO) mod tidy
 	cd examples/gotest && $(GO) mod tidy

@@ -63,6 +63,9 @@ var layers = map[string]layer{
 	"internal/testreport": {8, nil, nil},
 	// runs the tests of others against a broker
 	"suites": {8, nil, nil},
+	// measures brokers from outside
+	"bench":       {9, []string{"record"}, []string{franzPath, unixPath}},
+	"bench/kfake": {0, nil, []string{franzPath}}, // a module of its own
 }
 
 func TestImports(t *testing.T) {

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMain lets the test binary be the process of a limit, as the program is.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "limit-") {
+		if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+const marked = "before\n<!-- begin report -->\nwhat was here\n<!-- end report -->\nbetween\n<!-- begin cost -->\n<!-- end cost -->\nafter\n"
+
+// TestReport runs every case on minibroker, small. A case fails where records are lost, doubled or changed.
+func TestReport(t *testing.T) {
+	dir := t.TempDir()
+	docs, values := filepath.Join(dir, "docs.md"), filepath.Join(dir, "values.json")
+	if err := os.WriteFile(docs, []byte(marked), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	args := []string{"report", "-quick", "-rounds", "1", "-peers", "minibroker", "-scratch", dir, "-docs", docs, "-json", values}
+	if err := run(t.Context(), args, &out); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r results
+	if err := json.Unmarshal(raw, &r); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Outcomes) > 0 {
+		t.Errorf("no figures: %+v", r.Outcomes)
+	}
+	has := map[string]bool{}
+	for _, f := range r.Figures {
+		has[f.Case] = true
+	}
+	for _, c := range append(benchCases(), benchCase{name: limitCase}) {
+		if !has[c.name] {
+			t.Errorf("no figure of %q", c.name)
+		}
+	}
+	var again strings.Builder
+	if err := run(t.Context(), []string{"report", "-from", values}, &again); err != nil || again.String() != out.String() {
+		t.Errorf("what was saved prints another report, %v:\n%s", err, again.String())
+	}
+	raw, err = os.ReadFile(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := string(raw); !strings.Contains(s, "### All figures") || strings.Contains(s, "what was here") || !strings.HasPrefix(s, "before\n") || !strings.HasSuffix(s, "after\n") {
+		t.Errorf("the document is now\n%s", s)
+	}
+}
+
+// TestCosts measures the table of costs, small.
+func TestCosts(t *testing.T) {
+	dir := t.TempDir()
+	docs := filepath.Join(dir, "docs.md")
+	if err := os.WriteFile(docs, []byte(marked), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := run(t.Context(), []string{"cost", "-quick", "-rounds", "1", "-scratch", dir, "-docs", docs}, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| partitions |", "| connections |", "| segments |", "| last / first |"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}
+
+// TestJudge: what holds and what does not, for each kind of aim.
+func TestJudge(t *testing.T) {
+	r := &results{Peers: []string{"Kafka", "minibroker"}}
+	r.add(figure{Case: "c", Name: "time", Good: less}, "Kafka", 100)
+	r.add(figure{Case: "c", Name: "time", Good: less}, "minibroker", 20)
+	r.add(figure{Case: "c", Name: "rate", Good: more}, "Kafka", 100)
+	r.add(figure{Case: "c", Name: "rate", Good: more}, "minibroker", 350)
+	r.add(figure{Case: limitCase, Name: "l", Good: more}, limitPeer, 700)
+	for _, test := range []struct {
+		a       aim
+		own     float64
+		reached string
+		holds   bool
+	}{
+		{aim{name: "c", figure: "time", times: 5}, 20, "5.00 times", true},
+		{aim{name: "c", figure: "time", times: 6}, 20, "5.00 times", false},
+		{aim{name: "c", figure: "rate", times: 3}, 350, "3.50 times", true},
+		{aim{name: "c", figure: "rate", times: 4}, 350, "3.50 times", false},
+		{aim{name: "c", figure: "rate", limit: "l", part: 0.5}, 350, "50 %", true},
+		{aim{name: "c", figure: "rate", limit: "l", part: 0.6}, 350, "50 %", false},
+		{aim{name: "c", figure: "time", most: 10}, 20, "20.0", false},
+		{aim{name: "c", figure: "time", most: 30}, 20, "20.0", true},
+		{aim{name: "c", figure: "rate", limit: "unknown", part: 0.6}, 350, "", false},
+	} {
+		if _, reached, _, holds := r.judge(test.a, test.own); reached != test.reached || holds != test.holds {
+			t.Errorf("%+v: reached %q, holds %v", test.a, reached, holds)
+		}
+	}
+	r.none(outcome{Case: "c", Peer: "Kafka", Reason: "lost a record", Failed: true})
+	if _, ok := r.of("c", "time", "Kafka"); ok {
+		t.Error("a broker that failed in one round has a figure from the others")
+	}
+}
