@@ -121,3 +121,34 @@ func BenchmarkReadTail(b *testing.B) {
 		info.Records.Release()
 	}
 }
+
+// BenchmarkReadSmall lets 64 readers at different places go on by one batch each in turn.
+func BenchmarkReadSmall(b *testing.B) {
+	const readers, records = 64, 10_000
+	l := benchLog(b, 1<<30)
+	batch := testBatch(b, 1, 1000, 1700000000000)
+	for l.EndOffset() < records {
+		batch.SetBaseOffset(0)
+		if _, err := l.Append(batch, AppendOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var offsets [readers]int64
+	for i := range offsets {
+		offsets[i] = int64(i * records / readers)
+	}
+	into := make([]byte, 4096)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		at := &offsets[i%readers]
+		info, err := l.Read(*at%records, 1, ReadOptions{UpperBound: records, MinOneMessage: true, Hold: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := info.Records.ReadAt(into[:info.Records.Len()], 0); err != nil {
+			b.Fatal(err)
+		}
+		info.Records.Release()
+		*at = info.NextOffset
+	}
+}

@@ -63,7 +63,7 @@ func TestReadersWhileAppending(t *testing.T) {
 func follow(t *testing.T, l *Log, maxBytes int, end int64) {
 	for offset := int64(0); offset < end; {
 		high := l.EndOffset()
-		info, err := l.Read(offset, maxBytes, ReadOptions{UpperBound: high, MinOneMessage: true, CollectAborted: true})
+		info, err := l.Read(offset, maxBytes, ReadOptions{UpperBound: high, MinOneMessage: true, CollectAborted: true, Hold: offset%2 == 0})
 		if errors.Is(err, ErrOffsetOutOfRange) {
 			offset = l.StartOffset()
 			continue

@@ -83,7 +83,7 @@ func fill(t testing.TB, l *Log, end int) {
 func readFrom(l *Log, offset int64, maxBytes int, upper int64) ([]uint64, error) {
 	var values []uint64
 	for {
-		info, err := l.Read(offset, maxBytes, ReadOptions{UpperBound: upper, MinOneMessage: true})
+		info, err := l.Read(offset, maxBytes, ReadOptions{UpperBound: upper, MinOneMessage: true, Hold: offset%2 == 0})
 		if err != nil || info.Records == nil {
 			return values, err
 		}

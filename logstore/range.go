@@ -14,6 +14,8 @@ type Range struct {
 	file    vfs.File
 	pos     int64 // first byte in the file
 	size    int64
+	held    *chunk // the whole range, from pos - heldPos on; nil when it is in the file only
+	heldPos int64
 }
 
 // Len is the number of bytes.
@@ -29,7 +31,13 @@ func (r *Range) ReadAt(p []byte, off int64) (int, error) {
 	if short {
 		p = p[:r.size-off]
 	}
-	n, err := r.file.ReadAt(p, r.pos+off)
+	var n int
+	var err error
+	if r.held != nil {
+		n = copy(p, r.held[r.pos-r.heldPos+off:])
+	} else {
+		n, err = r.file.ReadAt(p, r.pos+off)
+	}
 	if err == nil && short {
 		err = io.EOF
 	}
@@ -45,6 +53,10 @@ func (r *Range) File() (fd uintptr, off int64, ok bool) {
 
 // Release lets go of the file. It must be called exactly once.
 func (r *Range) Release() {
+	if r.held != nil {
+		r.segment.log.env.chunks.put(r.held)
+		r.held = nil
+	}
 	r.file = nil
 	r.segment.unpin()
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
 	"minibroker/internal/vfs"
 	"minibroker/record"
@@ -19,6 +18,10 @@ type ReadOptions struct {
 	MinOneMessage bool
 	// CollectAborted asks for the aborted transactions of the range.
 	CollectAborted bool
+	// Hold lets the range keep up to 4 KiB that the search for its end has read
+	// anyway, so that sending it reads no file. It is for reads of few
+	// partitions: what a fetch holds must not grow with their number.
+	Hold bool
 }
 
 // ReadInfo is the answer to a read.
@@ -63,7 +66,7 @@ func (l *Log) read(offset, maxBytes int64, o ReadOptions) (ReadInfo, error) {
 		return empty, nil
 	}
 	for i := floorSegment(v.segments, offset); i < len(v.segments) && v.segments[i].base < upper; i++ {
-		r := segmentRead{log: l, segment: v.segments[i], offset: offset, upper: upper, maxBytes: maxBytes, minOne: o.MinOneMessage}
+		r := segmentRead{log: l, segment: v.segments[i], offset: offset, upper: upper, maxBytes: maxBytes, minOne: o.MinOneMessage, hold: o.Hold}
 		r.limit, r.limitNext = v.size, v.end
 		if i+1 < len(v.segments) {
 			r.limit, r.limitNext = r.segment.size.Load(), v.segments[i+1].base
@@ -85,7 +88,8 @@ func (l *Log) read(offset, maxBytes int64, o ReadOptions) (ReadInfo, error) {
 		if r.end == r.pos {
 			return empty, nil
 		}
-		info := ReadInfo{Records: &Range{segment: r.segment, file: r.file, pos: r.pos, size: r.end - r.pos}, NextOffset: r.next}
+		info := ReadInfo{Records: &Range{segment: r.segment, file: r.file, pos: r.pos, size: r.end - r.pos, held: r.held, heldPos: r.heldPos},
+			NextOffset: r.next}
 		if o.CollectAborted {
 			if info.Aborted, err = l.collectAborted(v, i, offset, r.end); err != nil {
 				info.Records.Release()
@@ -113,13 +117,15 @@ type segmentRead struct {
 	segment       *segment
 	offset, upper int64
 	maxBytes      int64
-	minOne        bool
+	minOne, hold  bool
 	limit         int64 // end of the published bytes
 	limitNext     int64 // offset that follows them
 
 	file     vfs.File
-	pos, end int64 // the range found
-	next     int64 // offset after it
+	pos, end int64  // the range found
+	next     int64  // offset after it
+	held     *chunk // bytes of the file from heldPos on, the whole range among them
+	heldPos  int64
 }
 
 // run finds the range. When it found one that is not empty, the segment stays
@@ -138,7 +144,7 @@ func (r *segmentRead) run() (found bool, err error) {
 	r.file = file
 	scan := headerScan{file: file, limit: r.limit}
 	defer func() {
-		if scan.chunk != nil {
+		if scan.chunk != nil && r.held == nil {
 			r.log.env.chunks.put(scan.chunk)
 		}
 		if !found || err != nil || r.end == r.pos {
@@ -153,6 +159,9 @@ func (r *segmentRead) run() (found bool, err error) {
 	}
 	if r.end > r.pos {
 		r.log.recent.note(r.segment, r.next, r.end)
+		if r.hold && scan.has(r.pos, r.end) {
+			r.held, r.heldPos = scan.chunk, scan.chunkPos
+		}
 	}
 	return true, nil
 }
@@ -208,13 +217,16 @@ func (r *segmentRead) extend(scan *headerScan) error {
 	if r.limitNext <= r.upper && r.limit-r.pos <= r.maxBytes {
 		return nil
 	}
-	// The last index entry that surely lies inside is a batch boundary to
-	// start from.
-	pos, err := r.segment.index.floorPosition(min(r.pos+r.maxBytes, r.limit), r.upper)
-	if err != nil {
-		return err
+	scan.pos = r.pos
+	if r.maxBytes > scanChunk {
+		// The last index entry that surely lies inside is a batch boundary to
+		// start from. What one chunk holds is walked through without it.
+		pos, err := r.segment.index.floorPosition(min(r.pos+r.maxBytes, r.limit), r.upper)
+		if err != nil {
+			return err
+		}
+		scan.pos = max(r.pos, pos)
 	}
-	scan.pos = max(r.pos, pos)
 	r.end, r.next = scan.pos, r.offset
 	for {
 		head, at, err := r.nextHeader(scan)
@@ -265,50 +277,4 @@ func (l *Log) collectAborted(v view, at int, offset, endPos int64) ([]AbortedTxn
 		}
 	}
 	return found, nil
-}
-
-// recentPositions remembers where the last few reads ended, so that a reader
-// that goes on there needs no index.
-type recentPositions struct {
-	mu    sync.Mutex
-	next  uint8
-	slots [4]recentPosition
-}
-
-type recentPosition struct {
-	segment *segment
-	offset  int64
-	pos     int64
-}
-
-func (p *recentPositions) find(s *segment, offset int64) (int64, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := range p.slots {
-		if p.slots[i].offset == offset && p.slots[i].segment == s {
-			return p.slots[i].pos, true
-		}
-	}
-	return 0, false
-}
-
-// note remembers that the batch with offset, or the first after it, begins at
-// pos of the segment, now or later.
-func (p *recentPositions) note(s *segment, offset, pos int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := range p.slots {
-		if p.slots[i].offset == offset && p.slots[i].segment == s {
-			return
-		}
-	}
-	p.slots[p.next%uint8(len(p.slots))] = recentPosition{segment: s, offset: offset, pos: pos}
-	p.next++
-}
-
-// forget drops what refers to segments that left the log.
-func (p *recentPositions) forget() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.slots = [len(p.slots)]recentPosition{}
 }

@@ -65,6 +65,11 @@ func (h *headerScan) next() (record.Batch, int64, error) {
 	return head, at, nil
 }
 
+// has reports whether the chunk holds the bytes of [from, to) of the file.
+func (h *headerScan) has(from, to int64) bool {
+	return h.chunk != nil && from >= h.chunkPos && to <= h.chunkPos+int64(h.chunkLen)
+}
+
 func (h *headerScan) header() (record.Batch, error) {
 	from := h.pos - h.chunkPos
 	if from < 0 || from+record.HeaderSize > int64(h.chunkLen) {

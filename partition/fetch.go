@@ -144,7 +144,7 @@ func readAll(reads []Read, spec FetchSpec, dst []ReadResult) (results []ReadResu
 	limit := spec.MaxBytes
 	first, answer := true, false
 	for i := range reads {
-		result := reads[i].read(spec, limit, first)
+		result := reads[i].read(spec, limit, first, i < mostHeld)
 		answer = answer || result.Err != nil || result.HasDiverging
 		n := result.size()
 		first = first && n == 0
@@ -163,10 +163,13 @@ func readAll(reads []Read, spec FetchSpec, dst []ReadResult) (results []ReadResu
 	return dst, missing
 }
 
+// mostHeld is how many partitions of a fetch may hold records in memory until they are sent, a few KB each.
+const mostHeld = 8
+
 // read reads one partition. limit is what the whole fetch still allows, first
 // says that nothing was read yet, so that a batch comes whole whatever the
 // limits are.
-func (r *Read) read(spec FetchSpec, limit int, first bool) ReadResult {
+func (r *Read) read(spec FetchSpec, limit int, first, hold bool) ReadResult {
 	p := r.Partition
 	if p == nil {
 		return failed(ErrUnknownPartition)
@@ -201,6 +204,7 @@ func (r *Read) read(spec FetchSpec, limit int, first bool) ReadResult {
 	info, err := p.log.Read(r.FetchOffset, max(0, maxBytes), logstore.ReadOptions{
 		UpperBound:     bound,
 		MinOneMessage:  first,
+		Hold:           hold,
 		CollectAborted: spec.Isolation == ReadCommitted,
 	})
 	if err != nil {
