@@ -43,6 +43,8 @@ type Request struct {
 	// Refuse, where set, gives the code that a partition of a Fetch is answered with instead of its records, 0 for none. It is
 	// nil but for requests that a test harms on purpose.
 	Refuse func(topic string, partition int32) int16
+
+	data *dataRequests // made by the first Produce or Fetch
 }
 
 // The reasons why a request is refused before its body is looked at.
@@ -90,8 +92,21 @@ func (v *Versions) Parse(frame []byte, req *Request) error {
 	case h.Version < api.MinServed || h.Version > api.Max:
 		return req.refuse(fmt.Errorf("%w, but versions %d to %d are", ErrUnservedVersion, api.MinServed, api.Max))
 	}
-	body, err := api.bodyOf(rest, h.Version)
+	flexible := h.Version >= api.flexible
+	body, err := withoutTags(rest, flexible)
 	if err != nil {
+		return req.refuse(err)
+	}
+	if h.Key == int16(kmsg.Produce) || h.Key == int16(kmsg.Fetch) {
+		if req.data == nil {
+			req.data = &dataRequests{}
+		}
+		if message := req.data.decode(h.Key, h.Version, flexible, body); message != nil {
+			req.Body = message
+			return nil
+		}
+	}
+	if _, err := measure(body, api.shape, h.Version, flexible); err != nil {
 		return req.refuse(err)
 	}
 	message := kmsg.RequestForKey(h.Key)
@@ -103,20 +118,28 @@ func (v *Versions) Parse(frame []byte, req *Request) error {
 	return nil
 }
 
-// bodyOf skips the header's tags and checks that the body can be decoded at a
-// bounded cost.
-func (s *served) bodyOf(rest []byte, version int16) ([]byte, error) {
-	flexible := version >= s.flexible
-	if flexible {
-		r := kbin.Reader{Src: rest}
-		kmsg.SkipTags(&r)
-		if !r.Ok() {
-			return nil, fmt.Errorf("the tags of the header: %w", ErrTruncated)
-		}
-		rest = r.Src
+// Finish lets go of what points into the frame, which can then be used for another one.
+func (r *Request) Finish() {
+	r.Body = nil
+	if r.data != nil {
+		r.data.forget()
 	}
-	_, err := measure(rest, s.shape, version, flexible)
-	return rest, err
+}
+
+// withoutTags skips the header's tags.
+func withoutTags(rest []byte, flexible bool) ([]byte, error) {
+	switch {
+	case !flexible:
+		return rest, nil
+	case len(rest) > 0 && rest[0] == 0:
+		return rest[1:], nil // none, as always so far
+	}
+	r := kbin.Reader{Src: rest}
+	kmsg.SkipTags(&r)
+	if !r.Ok() {
+		return nil, fmt.Errorf("the tags of the header: %w", ErrTruncated)
+	}
+	return r.Src, nil
 }
 
 // take fills in the header. A client id that stays the same is not copied again.

@@ -229,8 +229,8 @@ func BenchmarkParse(b *testing.B) {
 	records := make([]byte, 1<<20)
 	produce := &kmsg.ProduceRequest{Version: 11, Acks: 1, Topics: []kmsg.ProduceRequestTopic{
 		{Topic: "t", Partitions: []kmsg.ProduceRequestTopicPartition{{Records: records}}}}}
-	fetch := &kmsg.FetchRequest{Version: 17, Topics: []kmsg.FetchRequestTopic{
-		{Partitions: make([]kmsg.FetchRequestTopicPartition, 1)}}}
+	fetch := &kmsg.FetchRequest{Version: 17, ReplicaState: kmsg.NewFetchRequestReplicaState(), Topics: []kmsg.FetchRequestTopic{
+		{Partitions: fetchPartitions(1)}}}
 	for name, body := range map[string]kmsg.Request{
 		"Produce1MB": produce, "Fetch": fetch, "ApiVersions": &kmsg.ApiVersionsRequest{},
 	} {

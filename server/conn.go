@@ -80,6 +80,7 @@ func (c *conn) serve() {
 		frame, err := c.next()
 		if err == nil {
 			err = c.exchange()
+			c.req.Finish()
 			c.server.buffers.Put(frame)
 		}
 		if err != nil {
