@@ -2,12 +2,14 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"minibroker/logstore"
+	"minibroker/metadata"
 	"minibroker/protocol"
 )
 
@@ -16,8 +18,10 @@ import (
 // This node coordinates everything. The first question for a kind of
 // coordinator creates the topic that its state is kept in, with Kafka's counts
 // and settings. Kafka answers that first question with COORDINATOR_NOT_AVAILABLE
-// while the topic comes into being; here it is there before the answer, so the
-// first answer is already the node.
+// while the topic comes into being; here its partitions are led before the
+// answer, so the first answer is already the node. That goes for everyone who
+// asks meanwhile: an answer that was too early would send the client to a
+// coordinator that says NOT_COORDINATOR, which some give to the application.
 
 // Kinds of coordinators, as requests number them.
 const (
@@ -91,11 +95,9 @@ func (a *API) coordinator(listener string, version int16, kind int8, key string)
 	default:
 		return Endpoint{}, usualError(codeInvalidRequest)
 	}
-	if _, ok := a.meta.Image().Topic(topic); !ok {
-		if err := a.autoCreate(&mutationQuota{}, topic); err != nil && !a.hasTopic(topic) {
-			a.log.Error("a coordinator has no topic to keep its state in", "topic", topic, "error", err)
-			return Endpoint{}, &apiError{code: codeCoordinatorNotAvailable}
-		}
+	if err := a.settledTopic(topic); err != nil {
+		a.log.Error("a coordinator has no topic to keep its state in", "topic", topic, "error", err)
+		return Endpoint{}, &apiError{code: codeCoordinatorNotAvailable}
 	}
 	endpoint, ok := a.advertised(listener)
 	if !ok {
@@ -107,11 +109,27 @@ func (a *API) coordinator(listener string, version int16, kind int8, key string)
 	return endpoint, nil
 }
 
-// hasTopic says whether a topic is there by now: of two requests that create it
-// at the same time one comes too late.
-func (a *API) hasTopic(name string) bool {
-	_, ok := a.meta.Image().Topic(name)
-	return ok
+// settledTopic makes sure that a topic is there and its partitions are led. Of
+// two requests that create it at the same time one comes too late, and waits for
+// the other.
+func (a *API) settledTopic(name string) error {
+	if _, ok := a.meta.Settled().Topic(name); ok {
+		return nil
+	}
+	var err error
+	if _, ok := a.meta.Image().Topic(name); !ok {
+		err = a.autoCreate(&mutationQuota{}, name)
+	}
+	if settling := a.meta.Settle(); settling != nil {
+		return errors.Join(err, settling)
+	}
+	if _, ok := a.meta.Settled().Topic(name); ok {
+		return nil
+	}
+	if err == nil { // deleted again meanwhile
+		err = metadata.ErrUnknownTopic
+	}
+	return err
 }
 
 // sharePartitionKey says whether key has the form group:topic id:partition. The

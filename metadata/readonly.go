@@ -82,7 +82,7 @@ func (s *Store) openReadOnly() error {
 			}
 		}
 		s.next, err = e.done()
-		s.image.Store(s.next)
+		s.show(s.next)
 		return err
 	}
 	if err := removeLeftovers(s.o.FS, s.o.Dir); err != nil {
@@ -95,7 +95,7 @@ func (s *Store) openReadOnly() error {
 	if err != nil {
 		return err
 	}
-	s.image.Store(s.next)
+	s.show(s.next)
 	return nil
 }
 
@@ -132,7 +132,7 @@ func (s *Store) ShowHeld(held []Held) error {
 		return err
 	}
 	s.next = image
-	s.image.Store(image)
+	s.show(image)
 	return nil
 }
 

@@ -51,7 +51,7 @@ func (s *Store) startLocked(quorum QuorumState) error {
 	if err := s.log.Flush(s.log.EndOffset()); err != nil {
 		return err
 	}
-	s.image.Store(s.next)
+	s.show(s.next)
 	return nil
 }
 

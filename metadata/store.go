@@ -19,7 +19,8 @@ type Store struct {
 	log      raftLog
 	readOnly bool // made by OpenReadOnly: the log is closed already
 
-	image atomic.Pointer[Image] // newest state that is safe on disk and seen by OnChange
+	image   atomic.Pointer[Image] // newest state that is safe on disk
+	settled atomic.Pointer[Image] // newest state that OnChange has followed
 
 	// publishing orders what becomes visible. It is taken before mu.
 	publishing sync.Mutex
@@ -46,6 +47,34 @@ type change struct {
 
 // Image is the newest state that is safe on disk.
 func (s *Store) Image() *Image { return s.image.Load() }
+
+// Settled is the newest state that OnChange has followed: what it has can be
+// used at once, while the newest topics of Image may still come into being.
+func (s *Store) Settled() *Image { return s.settled.Load() }
+
+// Settle waits until everything appended so far is in force and followed. It
+// must not be called from OnChange. The error is that of the changes it waited
+// for.
+func (s *Store) Settle() error {
+	s.mu.Lock()
+	n := len(s.pending)
+	if n == 0 {
+		s.mu.Unlock()
+		s.publishing.Lock() // OnChange may be at work
+		defer s.publishing.Unlock()
+		return nil
+	}
+	last := s.pending[n-1]
+	s.changes.Add(1)
+	s.mu.Unlock()
+	return s.commit(last)
+}
+
+// show makes an image visible that nobody has to follow.
+func (s *Store) show(image *Image) {
+	s.image.Store(image)
+	s.settled.Store(image)
+}
 
 // BrokerEpoch is the epoch of this node's registration.
 func (s *Store) BrokerEpoch() int64 { return s.Image().BrokerEpoch }
@@ -161,6 +190,7 @@ func (s *Store) commit(c *change) error {
 	s.mu.Unlock()
 	old := s.image.Swap(c.image)
 	err := s.o.OnChange(old, c.image)
+	s.settled.Store(c.image)
 	for _, done := range ready {
 		done.visible, done.err = true, err
 	}
@@ -193,7 +223,7 @@ func (s *Store) Close() error {
 	if err = errors.Join(err, s.log.Close()); err != nil {
 		return fmt.Errorf("close metadata log %s: %w", s.o.Dir, err)
 	}
-	s.image.Store(last)
+	s.show(last)
 	return nil
 }
 

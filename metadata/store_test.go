@@ -348,3 +348,51 @@ func TestFilesOfADirectory(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestSettled: what OnChange is still following is in Image and not in Settled, and Settle waits for it.
+func TestSettled(t *testing.T) {
+	n := newNode(t, vfs.NewMem(), "/d/"+DirName)
+	following, goOn := make(chan struct{}), make(chan struct{})
+	followed := false
+	n.adjust = func(o *Options) {
+		o.OnChange = func(_, image *Image) error {
+			if _, there := image.Topic("a"); there && !followed {
+				close(following)
+				<-goOn
+				followed = true
+			}
+			return nil
+		}
+	}
+	n.start()
+	created := make(chan error, 1)
+	go func() {
+		_, err := n.CreateTopics([]NewTopic{{Name: "a", Partitions: 1}})
+		created <- err
+	}()
+	<-following
+	if _, there := n.Image().Topic("a"); !there {
+		t.Error("the topic is not in the image that OnChange follows")
+	}
+	if _, there := n.Settled().Topic("a"); there {
+		t.Error("the topic is settled before OnChange has followed it")
+	}
+	if _, err := n.CreateTopics([]NewTopic{{Name: "a", Partitions: 1}}); !errors.Is(err, ErrTopicExists) {
+		t.Errorf("a second creation: %v", err)
+	}
+	close(goOn)
+	if err := n.Settle(); err != nil {
+		t.Error(err)
+	}
+	if _, there := n.Settled().Topic("a"); !there || !followed {
+		t.Errorf("after Settle: followed %v, in the settled image %v", followed, there)
+	}
+	if err := <-created; err != nil {
+		t.Error(err)
+	}
+	n.stop()
+	n.start()
+	if _, there := n.Settled().Topic("a"); !there {
+		t.Error("the topic is not settled after a start")
+	}
+}
