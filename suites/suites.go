@@ -61,21 +61,21 @@ func librdkafkaSuites() []suite {
 	return []suite{
 		{
 			Name: "librdkafka", Package: "@confluentinc/kafka-javascript", Version: "1.10.1", Script: "librdkafka",
-			Settings: []string{"num.partitions=4"}, // as its clusters have it
-			Env:      []string{"LEAVE=017|018"},    // share consumers
+			Settings: []string{"num.partitions=4", "group.initial.rebalance.delay.ms=3000"}, // as its clusters have it; the delay is Kafka's default
+			Env:      []string{"LEAVE=017|018"},                                             // share consumers
 			Format:   librdkafkaOutcome, Limit: 40 * time.Minute,
 			What: "librdkafka 2.15's test-runner, the tests that need a broker, without share consumers",
 		},
 		{
 			Name: "librdkafka-848", Package: "@confluentinc/kafka-javascript", Version: "1.10.1", Script: "librdkafka",
-			Settings: []string{"num.partitions=4"},
+			Settings: []string{"num.partitions=4", "group.initial.rebalance.delay.ms=3000"},
 			Env:      []string{"TEST_CONSUMER_GROUP_PROTOCOL=consumer", "LEAVE=017|018"},
 			Format:   librdkafkaOutcome, Limit: 40 * time.Minute,
 			What: "the same with the new group protocol",
 		},
 		{
 			Name: "librdkafka-idempotent", Package: "@confluentinc/kafka-javascript", Version: "1.10.1", Script: "librdkafka",
-			Settings: []string{"num.partitions=4"},
+			Settings: []string{"num.partitions=4", "group.initial.rebalance.delay.ms=3000"},
 			Env:      []string{"FLAGS=-P", "LEAVE=017|018"},
 			Format:   librdkafkaOutcome, Limit: 40 * time.Minute,
 			What: "the same with idempotent producers, without share consumers",
