@@ -5,5 +5,4 @@ import (
 	"io"
 )
 
-func soakCommand(context.Context, []string, io.Writer) error    { return nil }
 func compareCommand(context.Context, []string, io.Writer) error { return nil }

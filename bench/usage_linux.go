@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -33,3 +34,11 @@ func cores() int { return runtime.NumCPU() }
 
 // apart starts a program in a process group of its own, where a terminal's signals do not reach it.
 func apart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// allocated is what a file takes of the disk, in bytes: an index is as long as it may become, but has no blocks there.
+func allocated(about fs.FileInfo) float64 {
+	if stat, ok := about.Sys().(*syscall.Stat_t); ok {
+		return float64(stat.Blocks) * 512
+	}
+	return float64(about.Size())
+}
