@@ -7,6 +7,7 @@ TOPICS ?= 10000
 PIPELINE ?= 50
 TXNSECONDS ?= 10
 CLEANMB ?= 500
+MINUTES ?= 30
 PKGS = ./...
 
 .PHONY: $(shell sed -nE 's/^([a-z]+):.*/\1/p' Makefile)
@@ -71,6 +72,9 @@ costs: ## what one more partition, connection or segment costs
 benchdocs: ## bench and costs, with their tables put into docs/benchmarks.md
 	$(GO) run ./bench report -docs docs/benchmarks.md -json bin/bench.json $(BENCH)
 	$(GO) run ./bench cost -docs docs/benchmarks.md
+
+soak: ## everything at once for MINUTES (30), in which nothing may grow
+	$(GO) run ./bench soak -minutes $(MINUTES)
 
 gobench: ## Go benchmarks of the hot paths, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)

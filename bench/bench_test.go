@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestMain lets the test binary be the process of a limit, as the program is.
@@ -118,5 +119,80 @@ func TestJudge(t *testing.T) {
 	r.none(outcome{Case: "c", Peer: "Kafka", Reason: "lost a record", Failed: true})
 	if _, ok := r.of("c", "time", "Kafka"); ok {
 		t.Error("a broker that failed in one round has a figure from the others")
+	}
+}
+
+// TestGrew: a series may swing, but its last third must not lie above the middle one by more than is allowed.
+func TestGrew(t *testing.T) {
+	samples := func(at func(k int) float64) (all []sample) {
+		for k := range 90 {
+			all = append(all, sample{"x": at(k)})
+		}
+		return all
+	}
+	v := series{name: "x", part: 0.05, noise: 2}
+	for _, test := range []struct {
+		what string
+		at   func(k int) float64
+		grew bool
+	}{
+		{"level", func(int) float64 { return 100 }, false},
+		{"warms up", func(k int) float64 { return min(100, float64(k)*4) }, false},
+		{"saw", func(k int) float64 { return 100 + float64(k%10)*5 }, false},
+		{"one peak at the end", func(k int) float64 { return 100 + float64(k/89)*500 }, false},
+		{"slope", func(k int) float64 { return 100 + float64(k) }, true},
+		{"slope under a saw", func(k int) float64 { return 100 + float64(k) + float64(k%7)*5 }, true},
+	} {
+		if parts := thirds(samples(test.at), "x"); v.grew(parts) != test.grew {
+			t.Errorf("%s: thirds %v, grew %v", test.what, parts, !test.grew)
+		}
+	}
+}
+
+// TestSoak runs all loads at once until each has done its thing.
+func TestSoak(t *testing.T) {
+	bed, err := makeBed(t.TempDir(), "21700-21799")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newSoak(t.Context(), bed, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.i.kill()
+	loading, end := context.WithCancel(t.Context())
+	defer end()
+	if err := s.load.prepare(loading); err != nil {
+		t.Fatal(err)
+	}
+	failed := s.load.begin(loading)
+	waiting, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	err = until(waiting, 10*time.Millisecond, func() error {
+		for _, j := range s.load.jobs {
+			if j.count.Load() == 0 && len(failed) == 0 {
+				return fmt.Errorf("no %s", j.what)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	at, err := s.look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range append(soakSeries(), series{name: "peak RSS"}) {
+		if at[v.name] <= 0 {
+			t.Errorf("%s is not in the sample %v", v.name, at)
+		}
+	}
+	end()
+	for err := range failed {
+		t.Error(err)
+	}
+	if err := s.i.stop(); err != nil {
+		t.Error(err)
 	}
 }

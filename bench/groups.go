@@ -140,7 +140,7 @@ func (t *trial) large(i *instance, options []kgo.Opt, describe func(cl *kgo.Clie
 	})
 }
 
-// idleGroups makes every step-th group, of one member that has half an hour until its next heartbeat.
+// idleGroups makes every step-th group, of one member that has five minutes until its next heartbeat.
 func idleGroups(addr string, first, step, total int) error {
 	c, err := dial(addr)
 	if err != nil {
@@ -149,7 +149,7 @@ func idleGroups(addr string, first, step, total int) error {
 	defer c.Close()
 	for n := first; n < total; n += step {
 		join := kmsg.NewPtrJoinGroupRequest()
-		join.Group, join.SessionTimeoutMillis, join.RebalanceTimeoutMillis, join.ProtocolType = fmt.Sprint("at-rest-", n), 1800000, 1800000, "consumer"
+		join.Group, join.SessionTimeoutMillis, join.RebalanceTimeoutMillis, join.ProtocolType = fmt.Sprint("at-rest-", n), 300000, 300000, "consumer"
 		join.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range", Metadata: []byte("m")}}
 		var joined kmsg.JoinGroupResponse
 		if err := c.ask(join, 2, &joined); err != nil {

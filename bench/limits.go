@@ -43,7 +43,7 @@ func (r *results) limits(ctx context.Context, scratch string, mib int) error {
 		name, command string
 		piece         int
 	}{{receiveName, receiverCommand, 1 << 20}, {receiveSmall, receiverCommand, 64 << 10}, {sendName, senderCommand, 1 << 20}} {
-		rate, err := limit(ctx, l.command, filepath.Join(dir, "file"), l.piece, mib)
+		rate, err := limit(ctx, l.command, filepath.Join(dir, fmt.Sprint(l.command, l.piece)), l.piece, mib)
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}

@@ -8,20 +8,20 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// topics creates topics of one partition, 500 a request, until all can be used.
+// topics creates topics of one partition, 500 a request, until all can be used, and starts with them.
 func topics(t *trial) error {
 	i, err := t.broker()
 	if err != nil {
 		return err
 	}
-	have := 0
+	var all []string
 	for _, upTo := range t.sizes.topics {
 		s, err := i.measure(func() error {
-			for have < upTo {
+			for len(all) < upTo {
 				var names []string
-				for range min(500, upTo-have) {
-					names = append(names, fmt.Sprintf("many-%05d", have))
-					have++
+				for range min(500, upTo-len(all)) {
+					names = append(names, fmt.Sprintf("many-%05d", len(all)))
+					all = append(all, names[len(names)-1])
 				}
 				if err := createTopics(t.ctx, i.addr(), names, 1, nil); err != nil {
 					return err
@@ -40,7 +40,7 @@ func topics(t *trial) error {
 		t.note(fmt.Sprintf("up to %d: RSS", upTo), "MiB", less, s.end.rss)
 		t.note(fmt.Sprintf("up to %d: peak RSS", upTo), "MiB", less, s.end.peak)
 	}
-	return nil
+	return t.twoStarts(i, all, 1)
 }
 
 // partitions is a broker that has very many.
@@ -66,6 +66,11 @@ func partitions(t *trial) error {
 	if err := t.doNothing("at rest", i); err != nil {
 		return err
 	}
+	return t.twoStarts(i, names, each)
+}
+
+// twoStarts starts the broker again, with all that it has: after kill -9 and after a clean stop.
+func (t *trial) twoStarts(i *instance, names []string, each int) error {
 	if !t.peer.durable {
 		return nil
 	}

@@ -148,7 +148,11 @@ func (r *results) behind(b *strings.Builder) {
 		if best := r.best(f); best != "minibroker" && best != "" {
 			v, _ := r.of(f.Case, f.Name, best)
 			if better(f.Good, v, own) {
-				rows = append(rows, []string{f.Case, f.Name, r.cell(f, "minibroker", "") + " " + f.Unit, best + " " + r.cell(f, best, ""), show(own / v)})
+				ratio := "–"
+				if v > 0 {
+					ratio = show(own / v)
+				}
+				rows = append(rows, []string{f.Case, f.Name, strings.TrimSpace(r.cell(f, "minibroker", "") + " " + f.Unit), best + " " + r.cell(f, best, ""), ratio})
 			}
 		}
 	}

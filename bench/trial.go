@@ -130,17 +130,26 @@ func (t *trial) end() (spent time.Duration) {
 	return spent
 }
 
-// together does something n times at once and joins the errors.
+// together does something n times at once. It gives the first error, and how many more there were.
 func together(n int, do func(k int) error) error {
 	errs := make(chan error, n)
 	for k := range n {
 		go func() { errs <- do(k) }()
 	}
-	var all []error
+	var first error
+	more := 0
 	for range n {
-		all = append(all, <-errs)
+		switch err := <-errs; {
+		case err != nil && first == nil:
+			first = err
+		case err != nil:
+			more++
+		}
 	}
-	return errors.Join(all...)
+	if more > 0 {
+		return fmt.Errorf("%w (and %d more)", first, more)
+	}
+	return first
 }
 
 // try runs one case on one broker and puts the figures, or why there are none, into the results.
