@@ -160,33 +160,33 @@ func (x *indexFile) full(spare int) bool {
 
 // entries is the number of entries, full slots of a file found on disk.
 func (x *indexFile) entries() (int, error) {
-	done, err := x.rlockKnown()
-	if err != nil {
+	if err := x.rlockKnown(); err != nil {
 		return 0, err
 	}
-	defer done()
+	defer x.mu.RUnlock()
 	return x.count, nil
 }
 
-// rlockKnown takes the read lock with size and count known.
-func (x *indexFile) rlockKnown() (unlock func(), err error) {
+// rlockKnown takes the read lock with size and count known; the caller gives it back unless there is an error. (A function that
+// gives it back would be an allocation for each index entry.)
+func (x *indexFile) rlockKnown() error {
 	x.mu.RLock()
 	if x.known && !x.closed {
-		return x.mu.RUnlock, nil
+		return nil
 	}
 	x.mu.RUnlock()
 	x.mu.Lock()
-	err = x.learnLocked()
+	err := x.learnLocked()
 	x.mu.Unlock()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	x.mu.RLock()
 	if x.closed {
 		x.mu.RUnlock()
-		return nil, errSegmentGone
+		return errSegmentGone
 	}
-	return x.mu.RUnlock, nil
+	return nil
 }
 
 // truncateLocked forgets the entries from count on. Their bytes stay in the

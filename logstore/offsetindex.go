@@ -69,11 +69,10 @@ func (x *OffsetIndex) isFull() bool { return x.full(0) }
 
 // last is the newest entry; the base and position 0 when there is none.
 func (x *OffsetIndex) last() (offset int64, pos int32, err error) {
-	done, err := x.rlockKnown()
-	if err != nil {
+	if err := x.rlockKnown(); err != nil {
 		return 0, 0, err
 	}
-	defer done()
+	defer x.mu.RUnlock()
 	return x.entryAt(x.count - 1)
 }
 
@@ -98,11 +97,10 @@ func (x *OffsetIndex) entryFrom(s *slots, slot int) (offset int64, pos int32, er
 // lookup finds the entry with the greatest offset at or below target; the base
 // and position 0 when there is none.
 func (x *OffsetIndex) lookup(target int64) (offset int64, pos int32, err error) {
-	done, err := x.rlockKnown()
-	if err != nil {
+	if err := x.rlockKnown(); err != nil {
 		return 0, 0, err
 	}
-	defer done()
+	defer x.mu.RUnlock()
 	s := x.slotsReader()
 	defer s.done()
 	want := target - x.base
@@ -116,11 +114,10 @@ func (x *OffsetIndex) lookup(target int64) (offset int64, pos int32, err error) 
 // floorPosition is the position of the last entry whose batch begins at or
 // below position most and ends below offset upper; 0 when there is none.
 func (x *OffsetIndex) floorPosition(most, upper int64) (int64, error) {
-	done, err := x.rlockKnown()
-	if err != nil {
+	if err := x.rlockKnown(); err != nil {
 		return 0, err
 	}
-	defer done()
+	defer x.mu.RUnlock()
 	s := x.slotsReader()
 	defer s.done()
 	slot, err := x.floor(&s, func(entry []byte) int {
@@ -139,11 +136,10 @@ func (x *OffsetIndex) floorPosition(most, upper int64) (int64, error) {
 // ceilingOffset is the offset of the first entry whose batch begins at or
 // behind pos; ok is false when there is none.
 func (x *OffsetIndex) ceilingOffset(pos int64) (offset int64, ok bool, err error) {
-	done, err := x.rlockKnown()
-	if err != nil {
+	if err := x.rlockKnown(); err != nil {
 		return 0, false, err
 	}
-	defer done()
+	defer x.mu.RUnlock()
 	s := x.slotsReader()
 	defer s.done()
 	slot, err := x.ceiling(&s, func(entry []byte) int { return cmp.Compare(entryPosition(entry), pos) })

@@ -78,11 +78,10 @@ func (x *TimeIndex) isFull() bool { return x.full(1) }
 
 // lastEntry is the newest entry; timestamp -1 and the base when there is none.
 func (x *TimeIndex) lastEntry() (ts, offset int64, err error) {
-	done, err := x.rlockKnown()
-	if err != nil {
+	if err := x.rlockKnown(); err != nil {
 		return 0, 0, err
 	}
-	defer done()
+	defer x.mu.RUnlock()
 	s := x.slotsReader()
 	defer s.done()
 	return x.entryFrom(&s, x.count-1)
@@ -102,11 +101,10 @@ func (x *TimeIndex) entryFrom(s *slots, slot int) (ts, offset int64, err error) 
 // lookup finds the entry with the greatest timestamp at or below target; -1
 // and the base when there is none.
 func (x *TimeIndex) lookup(target int64) (ts, offset int64, err error) {
-	done, err := x.rlockKnown()
-	if err != nil {
+	if err := x.rlockKnown(); err != nil {
 		return 0, 0, err
 	}
-	defer done()
+	defer x.mu.RUnlock()
 	s := x.slotsReader()
 	defer s.done()
 	slot, err := x.floor(&s, func(entry []byte) int { return cmp.Compare(entryTimestamp(entry), target) })
