@@ -3,11 +3,10 @@ GO ?= go
 FUZZTIME ?= 5m
 ROUNDS ?= 500
 STREAMS ?= 20
-TOPICS ?= 10000
+TOPICS ?= 1000,5000
 PIPELINE ?= 50
-TXNSECONDS ?= 10
-CLEANMB ?= 500
 MINUTES ?= 30
+BASE ?=
 PKGS = ./...
 
 .PHONY: $(shell sed -nE 's/^([a-z]+):.*/\1/p' Makefile)
@@ -76,6 +75,9 @@ benchdocs: ## bench and costs, with their tables put into docs/benchmarks.md
 soak: ## everything at once for MINUTES (30), in which nothing may grow
 	$(GO) run ./bench soak -minutes $(MINUTES)
 
+benchcompare: ## the Go benchmarks of this tree against BASE (the parent commit), in turns; fails where something allocates more
+	$(GO) run ./bench compare -base "$(BASE)" $(BENCH)
+
 gobench: ## Go benchmarks of the hot paths, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem $(PKGS)
 
@@ -84,17 +86,17 @@ images: image ## both container images, and all that is tried on them; needs a D
 	docker images minibroker
 	MINIBROKER_COMPAT_IMAGE=minibroker:compat $(GO) test -tags images ./integration -count=1 -timeout 20m -run 'TestContainerModules|TestComposeFiles' -v
 
-cleanbench: ## a log of CLEANMB (500) MB with every key twice compacted by minibroker and by Apache Kafka
-	MINIBROKER_BENCH_COMPACTION=$(CLEANMB) $(GO) test -count 1 -timeout 20m -run TestBenchCompaction -v ./integration
+cleanbench: ## compaction beside Apache Kafka (a case of bench)
+	$(GO) run ./bench report -only '^compaction' -peers kafka,minibroker $(BENCH)
 
-txnbench: ## transactions per second beside Apache Kafka, with one and with ten producers, three runs of TXNSECONDS (10) each
-	MINIBROKER_BENCH_TRANSACTIONS=$(TXNSECONDS) $(GO) test -timeout 60m -count 1 -run TestBenchTransactions -v ./integration
+txnbench: ## transactions beside Apache Kafka (a case of bench)
+	$(GO) run ./bench report -only '^transactions' -peers kafka,minibroker $(BENCH)
 
-groupbench: ## groups beside Apache Kafka: first poll, 50 members to stable, the cost of 1,000 idle groups; three rounds
-	MINIBROKER_BENCH_GROUPS=3 $(GO) test -timeout 60m -count 1 -run TestBenchGroups -v ./integration
+groupbench: ## groups beside Apache Kafka (cases of bench)
+	$(GO) run ./bench report -only '^groups|^idle' -peers kafka,minibroker $(BENCH)
 
-topicbench: ## TOPICS (10000) topics, and as many partitions: creation and start beside Apache Kafka
-	MINIBROKER_BENCH_TOPICS=$(TOPICS) $(GO) test -timeout 60m -count 1 -run TestBenchTopics -v ./integration
+topicbench: ## TOPICS (1000,5000) topics and 10,000 partitions, made and started with, beside Apache Kafka (cases of bench)
+	$(GO) run ./bench report -only '^topics|^partitions' -topics $(TOPICS) -peers kafka,minibroker $(BENCH)
 
 image: ## container image minibroker:latest, from scratch
 	docker build -t minibroker:latest .

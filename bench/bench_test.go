@@ -196,3 +196,21 @@ func TestSoak(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestCompare: a benchmark that allocates more often is named, one that is slower is not: a machine may be busy.
+func TestCompare(t *testing.T) {
+	c := &comparison{count: 2, now: map[string]*benchResult{}, then: map[string]*benchResult{}}
+	for range 2 {
+		c.read(c.then, "log", "goos: linux\nBenchmarkAppend/100-2   \t 100\t 200 ns/op\t 5.5 MB/s\t 16 B/op\t 1 allocs/op\nBenchmarkRead-2 10 7 ns/op\nBenchmarkGone 1 1 ns/op 0 B/op 0 allocs/op\n")
+		c.read(c.now, "log", "BenchmarkAppend/100-2 100 100 ns/op 5.5 MB/s 32 B/op 2 allocs/op\nBenchmarkRead-2 10 28 ns/op\nBenchmarkNew 1 1 ns/op 0 B/op 0 allocs/op\nPASS\n")
+	}
+	text, err := c.report("HEAD^")
+	if err == nil || err.Error() != "log Append/100: 2.00 allocations instead of 1.00" {
+		t.Errorf("error %v", err)
+	}
+	for _, want := range []string{"| log Append/100 | 200 | 100 | 0.500 | 16.0 | 32.0 | 1.00 | 2.00 |", "| log Read | 7.00 | 28.0 | 4.00 | – | – | – | – |", "2 benchmarks, 2 runs", "is 1.41 times"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}

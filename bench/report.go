@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -27,10 +28,10 @@ func benchCases() []benchCase {
 
 // reportFlags are what a report can be asked for.
 type reportFlags struct {
-	only, peers, scratch, ports, json, from, docs string
-	give                                          map[string]string
-	rounds                                        int
-	quick, list                                   bool
+	only, peers, scratch, ports, json, from, docs, topics string
+	give                                                  map[string]string
+	rounds                                                int
+	quick, list                                           bool
 }
 
 func parseReport(args []string) (o reportFlags, err error) {
@@ -51,6 +52,7 @@ func parseReport(args []string) (o reportFlags, err error) {
 	f.StringVar(&o.json, "json", "", "write all values to this file, after each case")
 	f.StringVar(&o.from, "from", "", "measure nothing, print what -json wrote to this file")
 	f.StringVar(&o.docs, "docs", "", "put the report into this file too, between its marks (docs/benchmarks.md)")
+	f.StringVar(&o.topics, "topics", "", "how many topics there are to be in the end, one number or two with a comma between them (1000,5000)")
 	f.IntVar(&o.rounds, "rounds", 3, "how often all is done")
 	f.BoolVar(&o.quick, "quick", false, "small sizes, which show that everything works; the figures mean nothing")
 	f.BoolVar(&o.list, "list", false, "list the cases")
@@ -96,6 +98,18 @@ func reportCommand(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
+// numbers takes numbers that rise, with commas between them.
+func numbers(list string) (all []int, err error) {
+	for _, text := range strings.Split(list, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || len(all) > 0 && n <= all[len(all)-1] {
+			return nil, fmt.Errorf("%q are not numbers that rise", list)
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
+
 // measure runs all rounds; in each, the brokers take turns in every case. What is there when it is interrupted stays.
 func (r *results) measure(ctx context.Context, o reportFlags) error {
 	only, err := regexp.Compile(o.only)
@@ -117,6 +131,11 @@ func (r *results) measure(ctx context.Context, o reportFlags) error {
 	if o.quick {
 		s = quickSizes()
 	}
+	if o.topics != "" {
+		if s.topics, err = numbers(o.topics); err != nil {
+			return err
+		}
+	}
 	begun := time.Now()
 	for range o.rounds {
 		for _, c := range benchCases() {
@@ -130,7 +149,7 @@ func (r *results) measure(ctx context.Context, o reportFlags) error {
 			}
 		}
 	}
-	took := fmt.Sprintf("%d rounds in %v.", o.rounds, time.Since(begun).Round(time.Second))
+	took := fmt.Sprintf("Rounds: %d, in %v.", o.rounds, time.Since(begun).Round(time.Second))
 	if ctx.Err() != nil {
 		took += " **Interrupted: not all of it is here.**"
 	}

@@ -125,8 +125,7 @@ func (f traffic) read(ctx context.Context, addr string, want int) error {
 
 // served returns when the partitions tell the ends that all records make.
 func (f traffic) served(ctx context.Context, addr string) error {
-	cl, err := newClient(addr, kgo.MetadataMinAge(10*time.Millisecond), kgo.RetryTimeout(time.Second),
-		kgo.RetryBackoffFn(func(int) time.Duration { return 2 * time.Millisecond }))
+	cl, err := newAsker(addr)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"minibroker/record"
 )
 
@@ -154,4 +156,22 @@ func fetchLine(t *testing.T, conn *Conn, topic string, offset int64) string {
 	}
 	return fmt.Sprintf("%d: %s bytes=%d batches=[%s] partial=0 HW=%d LSO=%d start=%d", offset, word, len(p.RecordBatches),
 		strings.Join(batches, " "), p.HighWatermark, p.LastStableOffset, p.LogStartOffset)
+}
+
+// fetchOne asks for one byte at an offset; the answer is a whole batch.
+func fetchOne(t *testing.T, conn *Conn, topic string, offset int64) kmsg.FetchResponseTopicPartition {
+	t.Helper()
+	r := kmsg.NewPtrFetchRequest()
+	r.ReplicaID, r.MaxBytes, r.SessionEpoch = -1, 1, -1
+	rt := kmsg.NewFetchRequestTopic()
+	rt.Topic = topic
+	rp := kmsg.NewFetchRequestTopicPartition()
+	rp.FetchOffset, rp.PartitionMaxBytes, rp.CurrentLeaderEpoch = offset, 1, -1
+	rt.Partitions = append(rt.Partitions, rp)
+	r.Topics = append(r.Topics, rt)
+	resp, err := conn.Request(r, 12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.(*kmsg.FetchResponse).Topics[0].Partitions[0]
 }

@@ -322,3 +322,5 @@ func (q *quotaClient) recordOfSize(n int) []byte {
 	}
 	return batch
 }
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
