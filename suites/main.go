@@ -62,7 +62,7 @@ func run(args []string) error {
 	if err := b.build(); err != nil {
 		return err
 	}
-	call := []string{"-inside", "-broker", *broker, "-work", *work}
+	call := []string{"-inside", "-broker", *broker, "-work", *work} // and the names of what was built
 	var failures []error
 	for _, s := range chosen {
 		if err := s.build(*work); err != nil {
@@ -71,7 +71,10 @@ func run(args []string) error {
 			call = append(call, s.Name)
 		}
 	}
-	return errors.Join(append(failures, isolated(call), writeReport())...)
+	if len(failures) < len(chosen) {
+		failures = append(failures, isolated(call))
+	}
+	return errors.Join(append(failures, writeReport())...)
 }
 
 // choose finds suites by name; all stands for every one, clients for the client matrix.

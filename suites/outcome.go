@@ -7,6 +7,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -144,6 +145,7 @@ func (o *outcome) add(name, action, words string) {
 type junitCase struct {
 	Class   string      `xml:"classname,attr"`
 	Name    string      `xml:"name,attr"`
+	File    string      `xml:"file,attr"`
 	Failure *junitWords `xml:"failure"`
 	Error   *junitWords `xml:"error"`
 	Skipped *junitWords `xml:"skipped"`
@@ -157,36 +159,50 @@ type junitWords struct {
 
 func (w *junitWords) last() string { return lastWords(w.Message + "\n" + w.Text) }
 
-// junitOutcome reads JUnit's XML, as pytest and mocha write it: cases in suites in a list of suites, or in one suite.
+// junitSuite is a list of cases, of other lists, or both.
+type junitSuite struct {
+	Name   string       `xml:"name,attr"`
+	Cases  []junitCase  `xml:"testcase"`
+	Suites []junitSuite `xml:"testsuite"`
+}
+
+// junitOutcome reads JUnit's XML, as pytest, mocha, jest and node write it: cases in suites in a list of suites, or in one suite, or
+// in suites of suites.
 func junitOutcome(text []byte) (outcome, error) {
-	var doc struct {
-		Cases  []junitCase `xml:"testcase"`
-		Suites []struct {
-			Cases []junitCase `xml:"testcase"`
-		} `xml:"testsuite"`
-	}
+	var doc junitSuite
 	o := newOutcome()
 	if err := xml.Unmarshal(text, &doc); err != nil {
 		return o, fmt.Errorf("junit: %w", err)
 	}
-	all := doc.Cases
-	for _, s := range doc.Suites {
-		all = append(all, s.Cases...)
-	}
-	for _, c := range all {
-		name := c.Class + "." + c.Name
-		switch {
-		case c.Failure != nil:
-			o.Failed[name] = c.Failure.last()
-		case c.Error != nil:
-			o.Failed[name] = c.Error.last()
-		case c.Skipped != nil:
-			o.Skipped[name] = c.Skipped.last()
-		default:
-			o.Passed++
-		}
-	}
+	o.addSuite("", doc)
 	return o, nil
+}
+
+// addSuite adds the cases of s; within are the names of s and of the suites that hold it.
+func (o *outcome) addSuite(within string, s junitSuite) {
+	for _, c := range s.Cases {
+		o.addCase(within, c)
+	}
+	for _, inner := range s.Suites {
+		o.addSuite(within+inner.Name+" ", inner)
+	}
+}
+
+func (o *outcome) addCase(within string, c junitCase) {
+	name := c.Class + "." + c.Name
+	if c.Class == "test" && c.File != "" { // node's, which do not repeat what holds them
+		name = filepath.Base(c.File) + ": " + within + c.Name
+	}
+	action, words := "pass", ""
+	switch {
+	case c.Failure != nil:
+		action, words = "fail", c.Failure.last()
+	case c.Error != nil:
+		action, words = "fail", c.Error.last()
+	case c.Skipped != nil:
+		action, words = "skip", c.Skipped.last()
+	}
+	o.add(name, action, words)
 }
 
 // librdkafkaOutcome reads the summary of librdkafka's test-runner: a table with a line for each test.

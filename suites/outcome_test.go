@@ -33,6 +33,9 @@ func TestOutcomes(t *testing.T) {
 		{"junit", junitOutcome, `<testsuites><testsuite><testcase classname="m" name="a"/><testcase classname="m" name="b"><failure message="no"/></testcase>` +
 			`<testcase classname="m" name="c"><error message="oh"/></testcase><testcase classname="m" name="d"><skipped message="why"/></testcase></testsuite></testsuites>`,
 			outcome{1, map[string]string{"m.b": "no", "m.c": "oh"}, map[string]string{"m.d": "why"}}},
+		{"junit of node", junitOutcome, `<testsuites><testcase name="a" classname="test" file="/x/y.test.ts"/><testsuite name="b">` +
+			`<testcase name="c" classname="test" file="/x/y.test.ts"><failure message="no"/></testcase></testsuite></testsuites>`,
+			outcome{1, map[string]string{"y.test.ts: b c": "no"}, none}},
 		{"librdkafka", librdkafkaOutcome, "|\x1b[32m 0001_multiobj        |     PASSED |   1.000s \x1b[0m|\n" +
 			"|\x1b[31m 0002_unkpart         |     FAILED |  10.000s \x1b[0m|\x1b[31m test_x():1: nothing came\x1b[0m\n" +
 			"|\x1b[36m 0003_msgmaxsize      |    SKIPPED |   0.000s \x1b[0m|\x1b[36m no sasl\x1b[0m\n",

@@ -49,6 +49,33 @@ func pureSuites() []suite {
 			What: "all tests of the client",
 		},
 		{
+			Name: "aiokafka", Package: "aiokafka", Version: "0.14.0", Script: "aiokafka",
+			Env:      []string{"TESTS=https://github.com/aio-libs/aiokafka", "TAG=v0.14.0"},
+			Settings: []string{"num.partitions=2"}, // as its container has it
+			Format:   junitOutcome, Limit: 30 * time.Minute,
+			What: "the tests that use a broker, of its repository; their fixtures turned to an address",
+		},
+		{
+			Name: "kafkajs", Package: "kafkajs", Version: "2.2.4", Script: "kafkajs",
+			Env: []string{"TESTS=https://github.com/tulios/kafkajs", "TAG=v2.2.4"},
+			Settings: []string{"num.partitions=2", // as its compose file has it
+				"listeners=PLAINTEXT://:9092,SECOND://:9095,THIRD://:9098,CONTROLLER://:9192",
+				"advertised.listeners=PLAINTEXT://localhost:9092,SECOND://localhost:9095,THIRD://localhost:9098",
+				"listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SECOND:PLAINTEXT,THIRD:PLAINTEXT,CONTROLLER:PLAINTEXT"},
+			Format: junitOutcome, Limit: 30 * time.Minute,
+			What: "tests of its repository, made for three nodes with TLS, SASL and ACLs, on one without",
+		},
+		{
+			Name: "platformatic-kafka", Package: "@platformatic/kafka", Version: "2.7.0", Script: "platformatic-kafka",
+			Env: []string{"TESTS=https://github.com/platformatic/kafka", "TAG=v2.7.0", "NODE=24"},
+			Settings: []string{"listeners=PLAINTEXT://:9092,SINGLE://:9001,CLUSTER://:9011,CONTROLLER://:9192", // as its compose file has it
+				"advertised.listeners=PLAINTEXT://localhost:9092,SINGLE://localhost:9001,CLUSTER://localhost:9011",
+				"listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SINGLE:PLAINTEXT,CLUSTER:PLAINTEXT,CONTROLLER:PLAINTEXT",
+				"group.consumer.heartbeat.interval.ms=200", "group.consumer.min.heartbeat.interval.ms=100"},
+			Format: junitOutcome, Limit: 30 * time.Minute,
+			What: "tests of clients and connections, of its repository, made for three nodes, on one",
+		},
+		{
 			Name: "rskafka", Package: "rskafka", Version: "0.6.0", Script: "rskafka",
 			Format: cargoOutcome, Limit: 20 * time.Minute,
 			What: "integration tests",
@@ -84,6 +111,28 @@ func librdkafkaSuites() []suite {
 			Name: "node-rdkafka", Package: "node-rdkafka", Version: "3.6.1", Script: "node-rdkafka",
 			Format: junitOutcome, Limit: 20 * time.Minute,
 			What: "e2e tests (librdkafka 2.12)",
+		},
+		{
+			Name: "confluent-kafka-python", Package: "confluent-kafka", Version: "2.15.0", Script: "confluent-kafka-python",
+			Env:      []string{"TESTS=https://github.com/confluentinc/confluent-kafka-python", "TAG=v2.15.0", "LEAVE=share_consumer"},
+			Settings: []string{"num.partitions=4", "group.share.record.lock.duration.ms=1000", "group.share.min.record.lock.duration.ms=1000"}, // as its clusters have it
+			Format:   junitOutcome, Limit: 30 * time.Minute,
+			What: "integration tests of its repository (librdkafka 2.15), without schema registry and share consumers",
+		},
+		{
+			Name: "confluent-kafka-python-848", Package: "confluent-kafka", Version: "2.15.0", Script: "confluent-kafka-python",
+			Env: []string{"TESTS=https://github.com/confluentinc/confluent-kafka-python", "TAG=v2.15.0",
+				"LEAVE=share_consumer", "TEST_CONSUMER_GROUP_PROTOCOL=consumer"},
+			Settings: []string{"num.partitions=4", "group.share.record.lock.duration.ms=1000", "group.share.min.record.lock.duration.ms=1000"},
+			Format:   junitOutcome, Limit: 30 * time.Minute,
+			What: "the same with the new group protocol",
+		},
+		{
+			Name: "kcat", Package: "kcat", Version: "1.7.1", Script: "kcat",
+			Env:      []string{"TESTS=https://github.com/edenhill/kcat", "TAG=1.7.1"},
+			Settings: []string{"num.partitions=4"}, // as its clusters have it
+			Format:   cargoOutcome, Limit: 5 * time.Minute,
+			What: "tests of its repository with the program of the distribution (librdkafka 2.0)",
 		},
 		{
 			Name: "confluent-kafka-go", Package: "github.com/confluentinc/confluent-kafka-go/v2", Version: "v2.11.1", Script: "confluent",

@@ -9,7 +9,7 @@ build)
   mv package source
   cd source
   npm install --silent --ignore-scripts >&2
-  npx node-gyp rebuild --nodedir="${NODEDIR:-/usr}" -j 2 >&2
+  npx node-gyp rebuild --nodedir="${NODEDIR:-/usr}" >&2 # not -j: what is configured has to be there first
   touch ../ready
   ;;
 run)
