@@ -51,7 +51,7 @@ func pureSuites() []suite {
 		{
 			Name: "aiokafka", Package: "aiokafka", Version: "0.14.0", Script: "aiokafka",
 			Env:      []string{"TESTS=https://github.com/aio-libs/aiokafka", "TAG=v0.14.0"},
-			Settings: []string{"num.partitions=2"}, // as its container has it
+			Settings: []string{"num.partitions=2", "node.id=0", "controller.quorum.voters=0@localhost:9192"}, // as its container has it
 			Format:   junitOutcome, Limit: 30 * time.Minute,
 			What: "the tests that use a broker, of its repository; their fixtures turned to an address",
 		},

@@ -12,6 +12,9 @@ class Absent:
     def __getattr__(self, name):
         pytest.skip(f"this run has no {self.what}")
 
+    def __truediv__(self, name):
+        pytest.skip(f"this run has no {self.what}")
+
 
 @pytest.fixture(scope="class")
 def setup_test_class(request, loop):
