@@ -7,7 +7,7 @@ import (
 
 // suites are those that are run, in this order, each at a fixed version.
 func suites() []suite {
-	return slices.Concat(pureSuites(), librdkafkaSuites(), toolSuites(), clientSuites())
+	return slices.Concat(pureSuites(), nodeSuites(), librdkafkaSuites(), toolSuites(), clientSuites())
 }
 
 // pureSuites are those of clients that speak the protocol themselves.
@@ -56,15 +56,16 @@ func pureSuites() []suite {
 			What: "the tests that use a broker, of its repository; their fixtures turned to an address",
 		},
 		{
-			Name: "kafkajs", Package: "kafkajs", Version: "2.2.4", Script: "kafkajs",
-			Env: []string{"TESTS=https://github.com/tulios/kafkajs", "TAG=v2.2.4"},
-			Settings: []string{"num.partitions=2", // as its compose file has it
-				"listeners=PLAINTEXT://:9092,SECOND://:9095,THIRD://:9098,CONTROLLER://:9192",
-				"advertised.listeners=PLAINTEXT://localhost:9092,SECOND://localhost:9095,THIRD://localhost:9098",
-				"listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SECOND:PLAINTEXT,THIRD:PLAINTEXT,CONTROLLER:PLAINTEXT"},
-			Format: junitOutcome, Limit: 30 * time.Minute,
-			What: "tests of its repository, made for three nodes with TLS, SASL and ACLs, on one without",
+			Name: "rskafka", Package: "rskafka", Version: "0.6.0", Script: "rskafka",
+			Format: cargoOutcome, Limit: 20 * time.Minute,
+			What: "integration tests",
 		},
+	}
+}
+
+// nodeSuites are those of clients for Node that speak the protocol themselves.
+func nodeSuites() []suite {
+	all := []suite{
 		{
 			Name: "platformatic-kafka", Package: "@platformatic/kafka", Version: "2.7.0", Script: "platformatic-kafka",
 			Env: []string{"TESTS=https://github.com/platformatic/kafka", "TAG=v2.7.0", "NODE=24"},
@@ -75,12 +76,21 @@ func pureSuites() []suite {
 			Format: junitOutcome, Limit: 30 * time.Minute,
 			What: "tests of clients and connections, of its repository, made for three nodes, on one",
 		},
-		{
-			Name: "rskafka", Package: "rskafka", Version: "0.6.0", Script: "rskafka",
-			Format: cargoOutcome, Limit: 20 * time.Minute,
-			What: "integration tests",
-		},
 	}
+	// kafkajs's are many, and slow: one suite for each of the groups that its authors run them in
+	for _, group := range []string{"admin", "broker", "consumer", "producer", "cluster"} {
+		all = append(all, suite{
+			Name: "kafkajs-" + group, Package: "kafkajs", Version: "2.2.4", Script: "kafkajs",
+			Env: []string{"TESTS=https://github.com/tulios/kafkajs", "TAG=v2.2.4", "GROUP=" + group},
+			Settings: []string{"num.partitions=2", "node.id=0", "controller.quorum.voters=0@localhost:9192", // as its compose file has it
+				"listeners=PLAINTEXT://:9092,SECOND://:9095,THIRD://:9098,CONTROLLER://:9192",
+				"advertised.listeners=PLAINTEXT://localhost:9092,SECOND://localhost:9095,THIRD://localhost:9098",
+				"listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SECOND:PLAINTEXT,THIRD:PLAINTEXT,CONTROLLER:PLAINTEXT"},
+			Format: junitOutcome, Limit: 20 * time.Minute,
+			What: "tests of its repository under `src/" + group + "`, made for three nodes with TLS, SASL and ACLs, on one without",
+		})
+	}
+	return all
 }
 
 // librdkafkaSuites are those of librdkafka and of clients that are built on it.
