@@ -38,7 +38,8 @@ func TestOutcomes(t *testing.T) {
 			outcome{1, map[string]string{"y.test.ts: b c": "no"}, none}},
 		{"librdkafka", librdkafkaOutcome, "|\x1b[32m 0001_multiobj        |     PASSED |   1.000s \x1b[0m|\n" +
 			"|\x1b[31m 0002_unkpart         |     FAILED |  10.000s \x1b[0m|\x1b[31m test_x():1: nothing came\x1b[0m\n" +
-			"|\x1b[36m 0003_msgmaxsize      |    SKIPPED |   0.000s \x1b[0m|\x1b[36m no sasl\x1b[0m\n",
+			"|\x1b[36m 0003_msgmaxsize      |    SKIPPED |   0.000s \x1b[0m|\x1b[36m no sasl\x1b[0m\n" +
+			"|\x1b[36m 0107_topic_recreate  |    SKIPPED |   0.000s \x1b[0m|\x1b[36m \x1b[0m\n",
 			outcome{1, map[string]string{"0002_unkpart": "FAILED: test_x():1: nothing came"}, map[string]string{"0003_msgmaxsize": "no sasl"}}},
 		{"cargo", cargoOutcome, "test a::b ... ok\ntest c ... FAILED\ntest d ... ignored, needs two\n",
 			outcome{1, map[string]string{"c": ""}, map[string]string{"d": "needs two"}}},

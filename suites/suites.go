@@ -104,6 +104,13 @@ func librdkafkaSuites() []suite {
 			What: "librdkafka 2.15's test-runner, the tests that need a broker, without share consumers",
 		},
 		{
+			Name: "librdkafka-noautocreate", Package: "@confluentinc/kafka-javascript", Version: "1.10.1", Script: "librdkafka",
+			Settings: []string{"num.partitions=4", "group.initial.rebalance.delay.ms=3000", "auto.create.topics.enable=false"},
+			Env:      []string{"FLAGS=-s noautocreate", "LEAVE=017|018"},
+			Format:   librdkafkaOutcome, Limit: 20 * time.Minute,
+			What: "its tests that want topics not to be created by their first use",
+		},
+		{
 			Name: "librdkafka-848", Package: "@confluentinc/kafka-javascript", Version: "1.10.1", Script: "librdkafka",
 			Settings: []string{"num.partitions=4", "group.initial.rebalance.delay.ms=3000"},
 			Env:      []string{"TEST_CONSUMER_GROUP_PROTOCOL=consumer", "LEAVE=017|018"},
