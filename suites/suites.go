@@ -101,7 +101,7 @@ func librdkafkaSuites() []suite {
 			Settings: []string{"num.partitions=4", "group.initial.rebalance.delay.ms=3000"}, // as its clusters have it; the delay is Kafka's default
 			Env:      []string{"LEAVE=017|018"},                                             // share consumers
 			Format:   librdkafkaOutcome, Limit: 40 * time.Minute,
-			What: "librdkafka 2.15's test-runner, the tests that need a broker, without share consumers",
+			What: "librdkafka 2.15's test-runner, the tests that need a broker, without share consumers; what fails beside others is run once more by itself",
 		},
 		{
 			Name: "librdkafka-noautocreate", Package: "@confluentinc/kafka-javascript", Version: "1.10.1", Script: "librdkafka",
