@@ -170,6 +170,7 @@ func (b *Broker) metadataOptions() metadata.Options {
 		RetentionBytes:      b.config.Long("metadata.max.retention.bytes"),
 		RetentionMs:         b.config.Long("metadata.max.retention.ms"),
 		OnChange:            b.onChange,
+		OnFailure:           b.metadataFailed,
 	}
 	if o.SnapshotIntervalMs == 0 {
 		o.SnapshotIntervalMs = math.MaxInt64 // Kafka's 0 is never, by time

@@ -100,6 +100,15 @@ func (b *Broker) loseDir(dir *logstore.Dir, cause error) error {
 	return nil
 }
 
+// metadataFailed ends the broker when its metadata log takes nothing more, as Kafka's fault handler does.
+func (b *Broker) metadataFailed(cause error) {
+	b.log.Error("Encountered fatal fault: Unexpected error in raft IO thread", "error", cause, "logger", "org.apache.kafka.server.fault.ProcessTerminatingFaultHandler")
+	select {
+	case b.failed <- fmt.Errorf("shutdown broker because the metadata log cannot be written: %w", cause):
+	default: // it ends already
+	}
+}
+
 func directoryIDs(dirs []*logstore.Dir) string {
 	ids := make([]string, len(dirs))
 	for i, d := range dirs {
@@ -108,6 +117,6 @@ func directoryIDs(dirs []*logstore.Dir) string {
 	return strings.Join(ids, ", ")
 }
 
-// Failed gives the error, at most one, after which the broker cannot go on: its last log dir has failed. The caller is to
+// Failed gives the error, at most one, after which the broker cannot go on: its last log dir or its metadata log has failed. The caller is to
 // end it with Abort, as Kafka halts.
 func (b *Broker) Failed() <-chan error { return b.failed }

@@ -165,8 +165,5 @@ func (b *Broker) protectedListener() string {
 	if len(b.listeners) < 2 {
 		return ""
 	}
-	if name := b.config.String("inter.broker.listener.name"); name != "" {
-		return name
-	}
-	return b.config.String("security.inter.broker.protocol")
+	return b.config.InterBrokerListener()
 }

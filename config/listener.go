@@ -3,10 +3,10 @@ package config
 import (
 	"maps"
 	"net/netip"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Listener is one address to bind, with what clients are told about it.
@@ -46,30 +46,19 @@ func listenersOf(b *Broker) ([]Listener, *Error) {
 		}
 	}
 	controllers := b.List("controller.listener.names")
+	own := sync.OnceValue(ownHost)
 	var listeners []Listener
 	for _, e := range bound {
 		l := Listener{Name: e.name, Host: e.host, Port: e.port, Protocol: protocols[e.name], IsController: slices.Contains(controllers, e.name)}
 		if i := slices.IndexFunc(told, func(t endpoint) bool { return t.name == e.name }); i >= 0 {
-			l.Advertised, l.AdvertisedHost, l.AdvertisedPort = true, hostOrOwn(told[i].host), told[i].port
+			l.Advertised, l.AdvertisedHost, l.AdvertisedPort = true, hostOr(told[i].host, own), told[i].port
 		}
 		if l.IsController && !l.Advertised { // as Kafka registers them
-			l.Advertised, l.AdvertisedHost, l.AdvertisedPort = true, hostOrOwn(e.host), e.port
+			l.Advertised, l.AdvertisedHost, l.AdvertisedPort = true, hostOr(e.host, own), e.port
 		}
 		listeners = append(listeners, l)
 	}
 	return listeners, checkAdvertised(b, bound, told, controllers)
-}
-
-// hostOrOwn is the host, or the name of this machine where it stands for all interfaces.
-func hostOrOwn(host string) string {
-	if host != "" && host != "0.0.0.0" {
-		return host
-	}
-	own, err := os.Hostname()
-	if err != nil {
-		return "localhost"
-	}
-	return own
 }
 
 // checkAdvertised holds the addresses that clients are told against the ones that are bound.
@@ -114,25 +103,45 @@ func allControllers(bound []endpoint, controllers []string) bool {
 	return !slices.ContainsFunc(bound, func(e endpoint) bool { return !slices.Contains(controllers, e.name) })
 }
 
-// checkBetween checks the listener between brokers, if one is named; names are those that are advertised.
+// InterBrokerListener is the name of the listener between brokers: inter.broker.listener.name, or else that which is called as
+// security.inter.broker.protocol.
+func (b *Broker) InterBrokerListener() string {
+	if name := b.String("inter.broker.listener.name"); name != "" {
+		return strings.ToUpper(name)
+	}
+	return b.String("security.inter.broker.protocol")
+}
+
+// checkBetween checks the listener between brokers; names are those that are advertised. Settings that are no whole
+// configuration need not have one, since there are no others.
 func checkBetween(b *Broker, names []string) *Error {
 	const name = "inter.broker.listener.name"
-	between := strings.ToUpper(b.String(name))
-	if between == "" {
-		return nil
-	}
-	protocols, err := protocolMap(b)
-	if err != nil {
+	between := b.InterBrokerListener()
+	if b.values[name] == nil {
+		if slices.Contains(names, between) || !b.Explicit("process.roles") {
+			return nil
+		}
+	} else if err := checkNamed(b, between); err != nil {
 		return err
-	}
-	if protocols[between] == "" {
-		return refuse(name, "Listener with name %s defined in inter.broker.listener.name not found in listener.security.protocol.map.", between)
 	}
 	if !slices.Contains(names, between) {
 		return requirement(name, "inter.broker.listener.name must be a listener name defined in advertised.listeners. The valid options based on "+
 			"currently configured listeners are %s", strings.Join(names, ","))
 	}
 	return nil
+}
+
+// checkNamed wants a listener that is named to have a protocol.
+func checkNamed(b *Broker, between string) *Error {
+	const name = "inter.broker.listener.name"
+	if b.String(name) == "" {
+		return refuse(name, "The provided listener name is null or empty string")
+	}
+	protocols, err := protocolMap(b)
+	if err == nil && protocols[between] == "" {
+		err = refuse(name, "Listener with name %s defined in inter.broker.listener.name not found in listener.security.protocol.map.", between)
+	}
+	return err
 }
 
 func whichListeners(advertised bool) string {

@@ -91,7 +91,7 @@ func TestListenersOfComposeFile(t *testing.T) {
 	}
 	got := b.Listeners()
 	want := []Listener{
-		{Name: "CONTROLLER", Port: 29093, Protocol: "PLAINTEXT", AdvertisedHost: hostOrOwn(""), AdvertisedPort: 29093, Advertised: true, IsController: true},
+		{Name: "CONTROLLER", Port: 29093, Protocol: "PLAINTEXT", AdvertisedHost: ownHost(), AdvertisedPort: 29093, Advertised: true, IsController: true},
 		{Name: "PLAINTEXT_HOST", Port: 9092, Protocol: "PLAINTEXT", AdvertisedHost: "localhost", AdvertisedPort: 9092, Advertised: true},
 		{Name: "PLAINTEXT", Port: 19092, Protocol: "PLAINTEXT", AdvertisedHost: "broker", AdvertisedPort: 19092, Advertised: true},
 	}

@@ -54,9 +54,13 @@ func passing(err error) bool {
 	return false
 }
 
+// DeviceFailed reports whether an error is the file system's and says something against where the files lie: neither one about
+// contents nor a passing one.
+func DeviceFailed(err error) bool { return deviceFailed(err) && !passing(err) }
+
 // suspect passes a failure in a directory on, unless it is a passing one.
 func (s *Store) suspect(path string, err error) {
-	if s.o.OnSuspect == nil || !deviceFailed(err) || passing(err) {
+	if s.o.OnSuspect == nil || !DeviceFailed(err) {
 		return
 	}
 	s.mu.RLock()

@@ -3,8 +3,10 @@ package metadata
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -81,7 +83,10 @@ func TestAFailedSyncAnswersAnError(t *testing.T) {
 		}
 		return nil
 	})
-	n := newNode(t, fsys, "/d/"+DirName).start()
+	n := newNode(t, fsys, "/d/"+DirName)
+	var told []error
+	n.adjust = func(o *Options) { o.OnFailure = func(err error) { told = append(told, err) } }
+	n.start()
 	n.create("a", 1)
 	fail = true
 	if _, err := n.CreateTopics([]NewTopic{{Name: "b", Partitions: 1}}); !errors.Is(err, broken) {
@@ -96,6 +101,38 @@ func TestAFailedSyncAnswersAnError(t *testing.T) {
 	}
 	if err := n.Close(); !errors.Is(err, broken) {
 		t.Error(err)
+	}
+	if len(told) != 1 || !errors.Is(told[0], broken) {
+		t.Errorf("the owner was told %v", told)
+	}
+}
+
+// TestAFullDiskPasses makes writes fail: a full disk refuses one change and takes the next, any other error of the device ends it.
+func TestAFullDiskPasses(t *testing.T) {
+	for cause, ends := range map[error]bool{syscall.ENOSPC: false, syscall.EDQUOT: false, syscall.EIO: true, syscall.EROFS: true} {
+		var fail bool
+		fsys := vfs.NewFaulty(vfs.NewMem(), func(op vfs.Op) error {
+			if fail && op.Kind == vfs.OpWrite {
+				return &fs.PathError{Op: "write", Path: op.Name, Err: cause}
+			}
+			return nil
+		})
+		n := newNode(t, fsys, "/d/"+DirName)
+		told := 0
+		n.adjust = func(o *Options) { o.OnFailure = func(error) { told++ } }
+		n.start()
+		fail = true
+		if _, err := n.CreateTopics([]NewTopic{{Name: "b", Partitions: 1}}); !errors.Is(err, cause) {
+			t.Fatalf("%v: %v", cause, err)
+		}
+		fail = false
+		_, err := n.CreateTopics([]NewTopic{{Name: "c", Partitions: 1}})
+		if _, there := n.Image().Topic("c"); there == ends || (told == 1) != ends || errors.Is(err, cause) != ends {
+			t.Errorf("%v: told %d times, then %v", cause, told, err)
+		}
+		if err := n.Close(); errors.Is(err, cause) != ends {
+			t.Errorf("%v: close: %v", cause, err)
+		}
 	}
 }
 

@@ -52,6 +52,10 @@ type Options struct {
 	// change the metadata. It is not called for what Open replays and appends.
 	// Its error goes to those who made the changes, which stay.
 	OnChange func(old, new *Image) error
+
+	// OnFailure is told why the log takes nothing more, once, after an error of
+	// the file system. It must neither block nor call the store.
+	OnFailure func(error)
 }
 
 const weekMs = 7 * 24 * 3600 * 1000
@@ -79,6 +83,9 @@ func (o Options) withDefaults() Options {
 		if *d.value == 0 {
 			*d.value = d.usual
 		}
+	}
+	if o.OnFailure == nil {
+		o.OnFailure = func(error) {}
 	}
 	if o.OnChange == nil {
 		o.OnChange = func(_, _ *Image) error { return nil }

@@ -155,11 +155,12 @@ func (s *Store) appendLocked(records []Record) error {
 func (s *Store) storeLocked(batch record.Batch, first int64) error {
 	info, err := s.log.Append(batch, logstore.AppendOptions{LeaderEpoch: s.epoch, Origin: logstore.Coordinator})
 	if err != nil {
-		return err
+		return s.appendFailedLocked(err)
 	}
 	if info.FirstOffset != first {
-		s.failed = fmt.Errorf("metadata batch went to offset %d, not %d", info.FirstOffset, first)
-		return s.failed
+		err := fmt.Errorf("metadata batch went to offset %d, not %d", info.FirstOffset, first)
+		s.failLocked(err)
+		return err
 	}
 	s.snapshots.grew(len(batch), batch.MaxTimestamp())
 	return nil
@@ -172,7 +173,7 @@ func (s *Store) commit(c *change) error {
 	if err := s.log.Flush(c.end); err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.failed = errors.Join(s.failed, err) // what is appended but not safe must not be built upon
+		s.failLocked(err)
 		return err
 	}
 	s.publishing.Lock()
