@@ -41,9 +41,9 @@ func (r *results) limits(ctx context.Context, scratch string, mib int) error {
 	defer os.RemoveAll(dir)
 	for _, l := range []struct {
 		name, command string
-		piece         int
-	}{{receiveName, receiverCommand, 1 << 20}, {receiveSmall, receiverCommand, 64 << 10}, {sendName, senderCommand, 1 << 20}} {
-		rate, err := limit(ctx, l.command, filepath.Join(dir, fmt.Sprint(l.command, l.piece)), l.piece, mib)
+		piece, mib    int
+	}{{receiveName, receiverCommand, 1 << 20, mib}, {receiveSmall, receiverCommand, 64 << 10, mib}, {sendName, senderCommand, 1 << 20, 4 * mib}} {
+		rate, err := limit(ctx, l.command, filepath.Join(dir, fmt.Sprint(l.command, l.piece)), l.piece, l.mib)
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
@@ -178,7 +178,7 @@ func sendLimit(_ context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	const size = 64 << 20
+	size := int64(mib) << 20 / 4 // which does not fit into the processor's caches
 	if err := os.WriteFile(name, make([]byte, size), 0o644); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func fullSizes() sizes {
 		starts: 5, restartParts: 1000, restartMiB: 1024, settle: 5 * time.Second, idle: 10 * time.Second, idleParts: 1000, idleConsumers: 50,
 		produceMiB: 512, packedMiB: 256, manyParts: 1000, consumeMiB: 512, fanMiB: 256, syncs: 10_000, perSecond: 1000, endToEnd: 15 * time.Second,
 		readers: 16, connections: 1000, fetchers: 64, busy: 5 * time.Second, topics: []int{1000, 5000}, parts: 10_000, keys: 1_000_000,
-		transactions: 10 * time.Second, members: 50, polls: 5, idleGroups: 1000, limitMiB: 2048,
+		transactions: 10 * time.Second, members: 50, polls: 5, idleGroups: 1000, limitMiB: 512,
 	}
 }
 

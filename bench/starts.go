@@ -119,15 +119,30 @@ func idle(t *trial) error {
 	if err := t.doNothing(fmt.Sprintf("%d partitions", f.partitions), i); err != nil {
 		return err
 	}
+	few := f
+	few.topic, few.partitions, few.records = "few", 6, 6
+	if err := createTopic(t.ctx, i.addr(), few.topic, few.partitions, nil); err != nil {
+		return err
+	}
+	if err := few.write(t.ctx, i.addr()); err != nil {
+		return err
+	}
+	for _, of := range []traffic{few, f} {
+		if err := t.consumersWait(i, of); err != nil {
+			return err
+		}
+	}
+	return f.read(t.ctx, i.addr(), f.records)
+}
+
+// consumersWait measures a rest with consumers that are at the end of a topic.
+func (t *trial) consumersWait(i *instance, f traffic) error {
 	clients, err := waiting(t.ctx, i.addr(), t.sizes.idleConsumers, f)
 	defer leave(clients)
 	if err != nil {
 		return err
 	}
-	if err := t.doNothing(fmt.Sprintf("%d partitions, %d consumers", f.partitions, t.sizes.idleConsumers), i); err != nil {
-		return err
-	}
-	return f.read(t.ctx, i.addr(), f.records)
+	return t.doNothing(fmt.Sprintf("%d partitions, %d consumers of %d", t.sizes.idleParts, t.sizes.idleConsumers, f.partitions), i)
 }
 
 // doNothing measures a rest.
@@ -156,7 +171,7 @@ func waiting(ctx context.Context, addr string, n int, f traffic) ([]*kgo.Client,
 	for k := range n {
 		group := k / 5
 		groups[group] = map[[2]int64]bool{}
-		cl, err := newClient(addr, kgo.ConsumeTopics(f.topic), kgo.ConsumerGroup(fmt.Sprintf("idle-%d", group)),
+		cl, err := newClient(addr, kgo.ConsumeTopics(f.topic), kgo.ConsumerGroup(fmt.Sprintf("%s-%d", f.topic, group)),
 			kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 		if err != nil {
 			return clients, err
