@@ -145,7 +145,7 @@ func (b *Broker) storeOptions() logstore.Options {
 	return logstore.Options{
 		FS: b.fs, Logger: b.log, Dirs: b.config.LogDirs(), NodeID: b.config.NodeID(), ClusterID: b.newClusterID(),
 		RecoveryThreads:    b.config.Int("num.recovery.threads.per.data.dir"),
-		ConfigFor:          b.topicConfig,
+		Configs:            func() func(string) logstore.Config { return b.topicConfigs().of },
 		InitialTaskDelayMs: b.config.Long("log.initial.task.delay.ms"),
 		DeleteDelayMs:      b.config.Long("log.segment.delete.delay.ms"),
 		Cordoned:           b.isCordoned,

@@ -6,15 +6,34 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"minibroker/config"
 	"minibroker/logstore"
 	"minibroker/metadata"
 )
 
-// topicConfig gives the settings of a topic's logs as they are now.
-func (b *Broker) topicConfig(topic string) logstore.Config {
-	return logConfig(b.layers(), b.meta.Image().Config(metadata.ResourceTopic, topic))
+// topicConfigs gives the settings of topics' logs by one image. Most topics have none of their own, so that these are worked
+// out once.
+type topicConfigs struct {
+	image  *metadata.Image
+	layers config.Layers
+	plain  func() logstore.Config
+}
+
+func (b *Broker) topicConfigs() *topicConfigs {
+	image := b.meta.Image()
+	layers := layersOf(b.config, image)
+	return &topicConfigs{image: image, layers: layers, plain: sync.OnceValue(func() logstore.Config { return logConfig(layers, nil) })}
+}
+
+func (c *topicConfigs) of(topic string) logstore.Config {
+	overrides := c.image.Config(metadata.ResourceTopic, topic)
+	if len(overrides) == 0 {
+		return c.plain()
+	}
+	return logConfig(c.layers, overrides)
 }
 
 // adoptLogs brings the loaded logs and the metadata together: directories that the cluster does not know are set aside,
@@ -61,21 +80,25 @@ const syncsAtOnce = 16
 
 // addPartitions makes partitions usable; those that have no log yet get one. The coordinators follow when all are there.
 func (b *Broker) addPartitions(added []addition) error {
-	var work sync.WaitGroup
-	slots := make(chan struct{}, syncsAtOnce)
-	errs := make([][]error, len(added))
+	type place struct{ topic, partition int }
+	var places []place
+	configs := b.topicConfigs()
 	for i, a := range added {
-		cfg := b.topicConfig(a.topic.Name)
-		errs[i] = make([]error, len(a.topic.Partitions))
 		for n := a.first; n < len(a.topic.Partitions); n++ {
-			slots <- struct{}{}
-			work.Go(func() {
-				defer func() { <-slots }()
-				errs[i][n] = b.addPartition(a.topic, &a.topic.Partitions[n], cfg)
-			})
+			places = append(places, place{i, n})
 		}
 	}
-	work.Wait()
+	errs := make([][]error, len(added)) // of a topic that all went well with there are none
+	var mu sync.Mutex
+	sideBySide(syncsAtOnce, len(places), func(at int) {
+		i, n := places[at].topic, places[at].partition
+		topic := added[i].topic
+		if err := b.addPartition(topic, &topic.Partitions[n], configs.of(topic.Name)); err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			errs[i] = append(errs[i], err)
+		}
+	})
 	for i, a := range added {
 		if err := errors.Join(errs[i]...); err != nil {
 			return err
@@ -85,6 +108,20 @@ func (b *Broker) addPartitions(added []addition) error {
 		}
 	}
 	return nil
+}
+
+// sideBySide calls do for 0 to n-1, in at most most goroutines, and returns when all calls have.
+func sideBySide(most, n int, do func(at int)) {
+	var next atomic.Int64
+	var work sync.WaitGroup
+	for range min(most, n) {
+		work.Go(func() {
+			for at := int(next.Add(1)) - 1; at < n; at = int(next.Add(1)) - 1 {
+				do(at)
+			}
+		})
+	}
+	work.Wait()
 }
 
 // addPartition makes one partition usable.
@@ -122,24 +159,27 @@ func (b *Broker) addPartition(topic *metadata.Topic, p *metadata.Partition, cfg 
 	return nil
 }
 
-// settleLoads writes what the start has left for later: the leader epochs that it began, and snapshots of recovered logs. It
-// runs beside the first requests.
+// settleAfter is how long the first requests of a start have the processors to themselves: clients that waited for the broker
+// come all at once.
+const settleAfter = time.Second
+
+// settleLoads writes what the start has left for later: the full size of indexes, the leader epochs that it began, and
+// snapshots of recovered logs. Nothing waits for it.
 func (b *Broker) settleLoads(ctx context.Context) {
-	var work sync.WaitGroup
-	slots := make(chan struct{}, syncsAtOnce)
-	for _, log := range b.store.Logs() {
-		slots <- struct{}{}
-		if ctx.Err() != nil {
-			break // closing a log settles it too
-		}
-		work.Go(func() {
-			defer func() { <-slots }()
-			if err := log.SettleLoad(); err != nil {
-				b.log.Error(err.Error()+"; it is tried again at the next flush", "logger", "org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache")
-			}
-		})
+	select {
+	case <-ctx.Done():
+		return // closing a log settles it too
+	case <-time.After(settleAfter):
 	}
-	work.Wait()
+	logs := b.store.Logs()
+	sideBySide(syncsAtOnce, len(logs), func(at int) {
+		if ctx.Err() != nil {
+			return
+		}
+		if err := logs[at].SettleLoad(); err != nil {
+			b.log.Error(err.Error()+"; it is tried again at the next flush", "logger", "org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache")
+		}
+	})
 }
 
 // reportLoss says that a partition that was there before has no directory after a clean stop.

@@ -48,7 +48,7 @@ func testSettings() Settings {
 // open loads what lies in the directory.
 func (n *node) open() {
 	n.t.Helper()
-	store, err := logstore.Open(logstore.Options{FS: n.fs, Dirs: []string{n.dir}, NodeID: 1, ConfigFor: n.config})
+	store, err := logstore.Open(logstore.Options{FS: n.fs, Dirs: []string{n.dir}, NodeID: 1, Configs: func() func(string) logstore.Config { return n.config }})
 	must(n.t, err)
 	must(n.t, store.Load(context.Background()))
 	for _, log := range store.Logs() {

@@ -286,7 +286,7 @@ func (r *replay) check(err error) {
 func (r *replay) start() {
 	var err error
 	r.store, err = Open(Options{Dirs: []string{r.dir}, NodeID: 1, DeleteDelayMs: 60000,
-		ConfigFor: func(topic string) Config { return r.config[topic] }})
+		Configs: func() func(string) Config { return func(topic string) Config { return r.config[topic] } }})
 	r.check(err)
 	r.check(r.store.Load(r.t.Context()))
 	for _, l := range r.store.Logs() {

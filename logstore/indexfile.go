@@ -22,7 +22,8 @@ const tailEntries = 1024
 // one size, filled from the front, with zeros behind the last entry and no
 // count anywhere. While the segment takes appends the file has its full size
 // and the newest entries are kept in memory; a file found on disk counts as
-// full up to its last whole slot.
+// full up to its last whole slot. The full size comes after a start, not in it:
+// with the first append or when the log settles.
 //
 // One goroutine appends, truncates and resizes; any number may look up at the
 // same time. Files are written with WriteAt, never through a memory map: a full
@@ -42,6 +43,9 @@ type indexFile struct {
 	closed bool
 	size   int64  // of the file; 0 when there is none
 	count  int    // entries
+	idle   bool   // took no entry since it was found or made
+	grows  bool   // gets its full size with the first entry, or by grow
+	stale  bool   // what the file holds counts for nothing
 	tail   []byte // the newest entries
 	from   int    // slot of the first entry in tail
 }
@@ -77,7 +81,10 @@ func (x *indexFile) learnLocked() error {
 // ensureLocked opens the file for appending; a missing one is created at full
 // size, as sparse as the file system allows.
 func (x *indexFile) ensureLocked() error {
-	if err := x.learnLocked(); err != nil || x.file != nil {
+	if x.file != nil {
+		return x.growLocked()
+	}
+	if err := x.learnLocked(); err != nil {
 		return err
 	}
 	file, err := x.fsys.OpenFile(x.path, os.O_RDWR, 0)
@@ -90,18 +97,83 @@ func (x *indexFile) ensureLocked() error {
 		}
 		x.dirty.Store(true)
 		x.size, x.exists, x.count, x.from, x.tail = x.fullSize, true, 0, 0, nil
+		x.grows, x.stale = false, false
 	}
 	if err != nil {
 		return err
 	}
-	x.file = file
+	x.file, x.idle = file, false
+	return x.growLocked()
+}
+
+// growLocked gives the file the size that appends need, if it waits for that.
+func (x *indexFile) growLocked() error {
+	if !x.grows {
+		return nil
+	}
+	if x.stale {
+		if err := x.resizeLocked(0); err != nil {
+			return err
+		}
+	}
+	if err := x.resizeLocked(x.fullSize); err != nil {
+		return err
+	}
+	x.grows = false
 	return nil
 }
 
-// ensure makes the index ready for appends: the file exists and is open.
+// growLater leaves the full size to the first append or to grow: whichever
+// comes first.
+func (x *indexFile) growLater() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.grows, x.idle = true, true
+	return x.parkLocked()
+}
+
+// grow gives the file its full size if it waits for that.
+func (x *indexFile) grow() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return nil
+	}
+	return x.growLocked()
+}
+
+// noteEmpty is told by who has listed the directory that the file exists, and
+// that nothing in it counts: the segment is empty.
+func (x *indexFile) noteEmpty() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.known, x.exists, x.stale = true, true, true
+	x.size, x.count, x.from, x.tail = 0, 0, 0, nil
+}
+
+// unused reports whether the index took no entry since it was found or made.
+func (x *indexFile) unused() bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.idle
+}
+
+// trimUnused does as trim for an index that took no entry. One that nobody has
+// even looked at is as the last stop left it.
+func (x *indexFile) trimUnused() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed || !x.known {
+		return nil
+	}
+	return x.resizeLocked(int64(x.count) * int64(x.entrySize))
+}
+
+// ensure makes the index ready for appends: the file exists, has its full size
+// and is open.
 func (x *indexFile) ensure() error {
 	x.mu.RLock()
-	ready := x.file != nil
+	ready := x.file != nil && !x.grows
 	x.mu.RUnlock()
 	if ready {
 		return nil
@@ -209,7 +281,7 @@ func (x *indexFile) resizeLocked(size int64) error {
 	if err := x.learnLocked(); err != nil {
 		return err
 	}
-	if x.exists && x.size == size {
+	if x.exists && x.size == size && !x.stale {
 		return nil
 	}
 	err := x.truncateFile(size)
@@ -217,7 +289,7 @@ func (x *indexFile) resizeLocked(size int64) error {
 	if err != nil {
 		return err
 	}
-	x.size, x.exists = size, true
+	x.size, x.exists, x.stale = size, true, false
 	x.truncateLocked(x.slotsLocked())
 	return nil
 }
@@ -226,11 +298,10 @@ func (x *indexFile) truncateFile(size int64) error {
 	if x.file != nil {
 		return x.file.Truncate(size)
 	}
-	file, err := x.fsys.OpenFile(x.path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return err
+	if x.exists {
+		return vfs.Truncate(x.fsys, x.path, size)
 	}
-	return errors.Join(file.Truncate(size), file.Close())
+	return writeNew(x.fsys, x.path, nil, size)
 }
 
 // resizeFull gives the file of the segment that is about to take appends its
@@ -249,8 +320,18 @@ func (x *indexFile) createFull() error {
 		return err
 	}
 	x.dirty.Store(true)
-	x.known, x.exists, x.size = true, true, x.fullSize
+	x.known, x.exists, x.size, x.idle = true, true, x.fullSize, true
 	return nil
+}
+
+// createMissing makes the file if there is none.
+func (x *indexFile) createMissing() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if err := x.learnLocked(); err != nil || x.exists {
+		return err
+	}
+	return x.resizeLocked(x.fullSize)
 }
 
 // reset drops all entries and gives the file its full size.

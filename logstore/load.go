@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"path/filepath"
-	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -77,7 +75,7 @@ func (d *loader) newProducerState() *ProducerState {
 
 func (d *loader) listSnapshots(files fileList) {
 	d.snapshots = &ProducerState{fsys: d.log.env.fsys, dir: d.o.Dir, logger: d.log.env.logger, expirationMs: d.cfg.ProducerIDExpirationMs}
-	d.snapshots.noteSnapshots(slices.Collect(maps.Keys(files)))
+	d.snapshots.noteSnapshots(files.names())
 }
 
 func (d *loader) load(deleted bool) error {
@@ -144,7 +142,8 @@ func (d *loader) topicID() error {
 // openSegments opens every .log in name order and recovers those that lack an
 // offset index. What the indexes say is not looked at.
 func (d *loader) openSegments(files fileList) error {
-	for _, name := range files.sorted() {
+	for _, e := range files {
+		name := e.Name()
 		base, suffix, ok := parseSegmentFileName(name)
 		if !ok {
 			continue
@@ -168,13 +167,14 @@ func (d *loader) openSegments(files fileList) error {
 
 func (d *loader) openSegment(base int64, files fileList) error {
 	s := newSegment(d.log, base, d.cfg)
-	info, err := files[segmentFileName(base, logSuffix)].Info()
+	size, err := files.size(segmentFileName(base, logSuffix))
 	if err != nil {
 		return err
 	}
-	s.size.Store(info.Size())
+	s.size.Store(size)
 	s.unchecked.Store(true)
 	s.found = true
+	s.indexed = files.has(segmentFileName(base, indexSuffix)) && files.has(segmentFileName(base, timeIndexSuffix))
 	if !files.has(segmentFileName(base, txnIndexSuffix)) {
 		s.aborted.noteMissing()
 	}
@@ -238,6 +238,9 @@ func (d *loader) offsets() (end int64, err error) {
 	}
 	d.log.recoveryPoint.Store(point)
 	last := d.segments[len(d.segments)-1]
+	if last.indexed {
+		return end, errors.Join(last.index.growLater(), last.times.growLater())
+	}
 	return end, errors.Join(last.index.resizeFull(), last.times.resizeFull(), last.parkIndexes())
 }
 
@@ -281,13 +284,13 @@ func (s *segment) nextOffset() (int64, error) {
 	if s.walkedEnd != nil {
 		return *s.walkedEnd, nil
 	}
-	offset, pos, err := s.index.last()
-	if err != nil {
-		return 0, err
-	}
 	size := s.size.Load()
 	if size == 0 {
 		return s.base, nil
+	}
+	offset, pos, err := s.index.last()
+	if err != nil {
+		return 0, err
 	}
 	if int64(pos) < 0 || int64(pos) >= size {
 		return 0, fmt.Errorf("%w: index entry at %d, file of %d bytes", errNoBatch, pos, size)
@@ -381,13 +384,15 @@ func (d *loader) state(end int64) error {
 // that are there then.
 func (d *loader) finishSwaps(files fileList) (fileList, error) {
 	minCleaned := int64(-1)
-	for name := range files {
+	for _, name := range files.names() {
 		if base, suffix, ok := parseSegmentFileName(name); ok && strings.HasSuffix(suffix, cleanedSuffix) && (minCleaned < 0 || base < minCleaned) {
 			minCleaned = base
 		}
 	}
 	swaps, empty := make(map[string]int64), d.emptySwaps(files)
-	for _, name := range files.sorted() {
+	kept := make(fileList, 0, len(files))
+	for _, e := range files {
+		name := e.Name()
 		base, _, ok := parseSegmentFileName(name)
 		unfinished := minCleaned >= 0 && base >= minCleaned
 		switch {
@@ -397,11 +402,13 @@ func (d *loader) finishSwaps(files fileList) (fileList, error) {
 			if err := d.log.env.fsys.Remove(d.path(name)); err != nil {
 				return nil, err
 			}
-			delete(files, name)
+			continue
 		case strings.HasSuffix(name, swapSuffix) && ok:
 			swaps[name] = base
 		}
+		kept = append(kept, e)
 	}
+	files = kept
 	if len(swaps) == 0 {
 		return files, nil
 	}
@@ -436,7 +443,7 @@ func (d *loader) removeReplaced(files fileList, swaps map[string]int64) error {
 	if from < 0 {
 		return nil
 	}
-	for _, name := range files.sorted() {
+	for _, name := range files.names() {
 		offset, _, ok := parseSegmentFileName(name)
 		if !ok || strings.HasSuffix(name, swapSuffix) || offset < from || offset >= to {
 			continue
@@ -462,37 +469,6 @@ func (d *loader) renameSwaps(swaps map[string]int64) error {
 		}
 	}
 	return d.log.env.fsys.SyncDir(d.o.Dir)
-}
-
-// fileList is the regular files of the directory by name.
-type fileList map[string]fs.DirEntry
-
-func (f fileList) has(name string) bool {
-	_, ok := f[name]
-	return ok
-}
-
-func (f fileList) sorted() []string {
-	names := make([]string, 0, len(f))
-	for name := range f {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
-
-func (d *loader) list() (fileList, error) {
-	entries, err := d.log.env.fsys.ReadDir(d.o.Dir)
-	if err != nil {
-		return nil, err
-	}
-	files := make(fileList, len(entries))
-	for _, e := range entries {
-		if !e.IsDir() {
-			files[e.Name()] = e
-		}
-	}
-	return files, nil
 }
 
 func (d *loader) path(name string) string { return filepath.Join(d.o.Dir, name) }

@@ -177,22 +177,23 @@ func (l *Log) BeginEpoch(epoch int32) error {
 	return l.epochs.begin(epoch, l.end.Load())
 }
 
-// SettleLoad writes what a load has left for later: small producer snapshots,
-// and the leader-epoch-checkpoint that BeginEpoch left behind. Both can be had
-// from the batches again until then.
+// SettleLoad writes what a load has left for later: the full size of the active
+// segment's indexes, small producer snapshots, and the leader-epoch-checkpoint
+// that BeginEpoch left behind. All can be had from the batches again until then.
 func (l *Log) SettleLoad() error {
 	l.flushMu.Lock() // the directory keeps its name
 	defer l.flushMu.Unlock()
 	if l.closed.Load() {
 		return nil // Close settles
 	}
-	return l.storage("write leader epochs", errors.Join(l.writeHeld(), l.epochs.settle()))
+	return l.storage("write leader epochs", errors.Join(l.settleWriter(), l.epochs.settle()))
 }
 
-func (l *Log) writeHeld() error {
+func (l *Log) settleWriter() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.producers.writeHeld()
+	active := l.activeLocked()
+	return errors.Join(active.index.grow(), active.times.grow(), l.producers.writeHeld())
 }
 
 // LatestEpoch is the newest leader epoch, false when there is none.
@@ -284,7 +285,7 @@ func (l *Log) sealForStopLocked() error {
 	if l.keepIndexes {
 		return nil
 	}
-	return active.seal(l.config.Load().Preallocate)
+	return active.sealForStop(l.config.Load().Preallocate)
 }
 
 // snapshotForStop writes the snapshot at the end offset and makes its directory

@@ -83,9 +83,10 @@ type Options struct {
 	// or closed at the same time (num.recovery.threads.per.data.dir); 0 is 2.
 	RecoveryThreads int
 
-	// ConfigFor gives the settings of a topic found on disk; nil uses Default.
-	ConfigFor func(topic string) Config
-	// Default is used where ConfigFor is nil; its zero value is DefaultConfig.
+	// Configs is asked once by a load; what it returns gives the settings of
+	// topics found on disk, from several goroutines. nil uses Default.
+	Configs func() func(topic string) Config
+	// Default is used where Configs is nil; its zero value is DefaultConfig.
 	Default Config
 
 	// InitialTaskDelayMs is the pause before removed partitions are first

@@ -104,13 +104,16 @@ func (d *loader) snapshot(p *ProducerState) error {
 // Kafka it also ends at one whose offsets go back, which Kafka would keep and
 // then hide the whole segment, or not start.
 func (d *loader) rebuild(s *segment, producers *ProducerState) (cut int64, err error) {
-	if err := errors.Join(s.index.reset(), s.times.reset(), s.aborted.reset()); err != nil {
-		return 0, err
-	}
+	size := s.size.Load()
 	s.setLargest(noTimestamp, s.base)
 	s.unchecked.Store(false)
 	s.found = false
-	size := s.size.Load()
+	if n := len(d.segments); size == 0 && s.indexed && n > 0 && s == d.segments[n-1] {
+		return 0, d.rebuildEmpty(s)
+	}
+	if err := errors.Join(s.index.reset(), s.times.reset(), s.aborted.reset()); err != nil {
+		return 0, err
+	}
 	file, err := s.pin()
 	if err != nil {
 		return 0, err
@@ -158,6 +161,16 @@ func (d *loader) rebuild(s *segment, producers *ProducerState) (cut int64, err e
 	s.sinceIndex = 0
 	s.walkedEnd = &next
 	return size - valid, s.sealOpen()
+}
+
+// rebuildEmpty is rebuild for a last segment without a byte: there is nothing to
+// read, and the indexes are emptied when they are used or stopped. After a crash
+// that is what most of many partitions have.
+func (d *loader) rebuildEmpty(s *segment) error {
+	s.index.noteEmpty()
+	s.times.noteEmpty()
+	s.firstKnown, s.sinceIndex, s.walkedEnd = false, 0, &s.base
+	return s.aborted.reset()
 }
 
 func (d *loader) rebuildEntry(s *segment, b record.Batch, pos int64, lastEntry *int64) error {

@@ -89,7 +89,7 @@ func (l *Log) timeBreached(cfg *Config, now time.Time) breach {
 			if s.size.Load() == 0 {
 				// To look at the largest timestamp makes Kafka create the time
 				// index of a segment that never took a batch.
-				if err := errors.Join(s.times.ensure(), s.times.park()); err != nil {
+				if err := s.times.createMissing(); err != nil {
 					return false, err
 				}
 			}

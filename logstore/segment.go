@@ -46,6 +46,7 @@ type segment struct {
 	checkMu   sync.Mutex  // one look at a time; taken before mu
 	rebuilt   bool        // the indexes, since the segment was opened; guarded by checkMu
 	found     bool        // on disk, and not recovered; guarded by Log.mu
+	indexed   bool        // both indexes were found on disk
 	walkedEnd *int64      // the offset after the last batch, as the loader's walk found it
 
 	// Guarded by Log.mu: only the appender and the loader touch them.
@@ -393,6 +394,15 @@ func (s *segment) seal(preallocated bool) error {
 		}
 	}
 	return s.parkIndexes()
+}
+
+// sealForStop does as seal, for the active segment at a clean stop. One that took
+// no append since the start or the creation is as a stop leaves it, mostly.
+func (s *segment) sealForStop(preallocated bool) error {
+	if s.index.unused() && s.times.unused() && !(preallocated && !s.found) {
+		return errors.Join(s.index.trimUnused(), s.times.trimUnused())
+	}
+	return s.seal(preallocated)
 }
 
 // parkIndexes lets go of what appends to the indexes needed.

@@ -80,18 +80,14 @@ func (d *loader) deriveEpochsOf(s *segment) error {
 // Kafka 4.4.0 takes them, and the records are gone.
 func (d *loader) emptySwaps(files fileList) map[int64]bool {
 	size := func(name string) int64 {
-		e, ok := files[name]
-		if !ok {
-			return -1
-		}
-		info, err := e.Info()
+		n, err := files.size(name)
 		if err != nil {
 			return -1
 		}
-		return info.Size()
+		return n
 	}
 	empty := make(map[int64]bool)
-	for name := range files {
+	for _, name := range files.names() {
 		base, suffix, ok := parseSegmentFileName(name)
 		if !ok || suffix != logSuffix+swapSuffix || size(name) != 0 || size(segmentFileName(base, logSuffix)) <= 0 {
 			continue

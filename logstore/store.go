@@ -58,9 +58,9 @@ func (o *Options) withDefaults() {
 	if o.Default == (Config{}) {
 		o.Default = DefaultConfig()
 	}
-	if o.ConfigFor == nil {
+	if o.Configs == nil {
 		fallback := o.Default
-		o.ConfigFor = func(string) Config { return fallback }
+		o.Configs = func() func(string) Config { return func(string) Config { return fallback } }
 	}
 }
 
@@ -448,14 +448,14 @@ func (s *Store) Abort() error {
 
 // forEach calls do for each item in n goroutines and waits for all.
 func forEach[T any](n int, items []T, do func(T) error) error {
-	next := make(chan T)
+	var next atomic.Int64
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var all error
 	for range min(n, len(items)) {
 		wg.Go(func() {
-			for item := range next {
-				if err := do(item); err != nil {
+			for at := int(next.Add(1)) - 1; at < len(items); at = int(next.Add(1)) - 1 {
+				if err := do(items[at]); err != nil {
 					mu.Lock()
 					all = errors.Join(all, err)
 					mu.Unlock()
@@ -463,10 +463,6 @@ func forEach[T any](n int, items []T, do func(T) error) error {
 			}
 		})
 	}
-	for _, item := range items {
-		next <- item
-	}
-	close(next)
 	wg.Wait()
 	return all
 }

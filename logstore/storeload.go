@@ -77,11 +77,12 @@ func (s *Store) loadDir(ctx context.Context, d *Dir) error {
 		s.env.logger.Info(fmt.Sprintf("Recovering %d logs from %s since no clean shutdown file was found", len(names), d.Path))
 	}
 	var done atomic.Int64
+	configFor := s.o.Configs()
 	err = forEach(s.atOnce(), names, func(name dirName) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return s.loadLog(d, name, func() string {
+		return s.loadLog(d, name, configFor(name.tp.Topic), func() string {
 			return fmt.Sprintf("(%d/%d completed in %s)", done.Add(1), len(names), d.Path)
 		})
 	})
@@ -120,11 +121,11 @@ func (s *Store) partitionDirs(d *Dir) ([]dirName, error) {
 	return names, nil
 }
 
-func (s *Store) loadLog(d *Dir, name dirName, progress func() string) error {
+func (s *Store) loadLog(d *Dir, name dirName, cfg Config, progress func() string) error {
 	begin := time.Now()
 	path := d.file(name.tp.String())
 	l, err := openLog(s.env, LogOptions{
-		Dir: path, Config: s.o.ConfigFor(name.tp.Topic), Clean: d.Clean,
+		Dir: path, Config: cfg, Clean: d.Clean,
 		RecoveryPoint: d.recoveryPoints[name.tp], LogStartOffset: d.startOffsets[name.tp],
 	})
 	if err != nil {

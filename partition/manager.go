@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -81,8 +82,10 @@ func (m *Manager) add(log *logstore.Log, leaderEpoch int32, note func(epoch int3
 	m.mu.Lock()
 	m.partitions[tp] = p
 	m.mu.Unlock()
-	m.logger.Debug("partition is led here", "partition", tp.String(), "epoch", leaderEpoch,
-		"start", p.LogStartOffset(), "end", p.EndOffset())
+	if m.logger.Enabled(context.Background(), slog.LevelDebug) {
+		m.logger.Debug("partition is led here", "partition", tp.String(), "epoch", leaderEpoch,
+			"start", p.LogStartOffset(), "end", p.EndOffset())
+	}
 	return p, nil
 }
 

@@ -58,6 +58,9 @@ func (d *Deferred) Rename(oldname, newname string) error {
 	return nil
 }
 
+// Truncate sets the size of a file.
+func (d *Deferred) Truncate(name string, size int64) error { return Truncate(d.FS, name, size) }
+
 // SyncDir notes the directory, or after Flush syncs it.
 func (d *Deferred) SyncDir(name string) error {
 	if d.note(&d.dirs, name) {

@@ -16,40 +16,48 @@ func OS() FS { return osFS{locks: processLocks()} }
 
 type osFS struct{ locks *lockTable }
 
-type osFile struct{ *os.File }
-
-func (f osFile) Fd() (uintptr, bool) { return f.File.Fd(), true }
-
-// OpenFile makes one system call. Package os would also ask whether the file can be polled, which files never can: four
-// calls more for each of the ten thousand files that a start with many partitions opens.
+// OpenFile makes one system call.
 func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
-	for {
-		fd, err := unix.Open(name, flag|unix.O_CLOEXEC, uint32(perm.Perm()))
-		switch {
-		case err == nil:
-			return osFile{os.NewFile(uintptr(fd), name)}, nil
-		case err != unix.EINTR:
-			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
-		}
+	f, err := openFile(name, flag, perm)
+	if err != nil {
+		return nil, err
 	}
+	return f, nil
 }
 
-func (osFS) Remove(name string) error                     { return os.Remove(name) }
-func (osFS) RemoveAll(name string) error                  { return os.RemoveAll(name) }
-func (osFS) Rename(oldname, newname string) error         { return os.Rename(oldname, newname) }
-func (osFS) MkdirAll(name string, perm fs.FileMode) error { return os.MkdirAll(name, perm) }
-func (osFS) ReadDir(name string) ([]fs.DirEntry, error)   { return os.ReadDir(name) }
-func (osFS) Stat(name string) (fs.FileInfo, error)        { return os.Stat(name) }
+func (osFS) Remove(name string) error                   { return os.Remove(name) }
+func (osFS) RemoveAll(name string) error                { return os.RemoveAll(name) }
+func (osFS) ReadDir(name string) ([]fs.DirEntry, error) { return readDir(name) }
+func (osFS) Stat(name string) (fs.FileInfo, error)      { return infoOf("stat", name, true) }
+
+// Rename makes one system call. Package os would look first whether there is a directory of the new name; the kernel replaces
+// that only if it is empty, and by a directory.
+func (osFS) Rename(oldname, newname string) error {
+	if err := again(func() error { return unix.Rename(oldname, newname) }); err != nil {
+		return &os.LinkError{Op: "rename", Old: oldname, New: newname, Err: err}
+	}
+	return nil
+}
+
+// Truncate sets the size of a file.
+func (osFS) Truncate(name string, size int64) error {
+	if err := again(func() error { return unix.Truncate(name, size) }); err != nil {
+		return &fs.PathError{Op: "truncate", Path: name, Err: err}
+	}
+	return nil
+}
+
+// MkdirAll makes one system call where the directory above is there, which it mostly is.
+func (osFS) MkdirAll(name string, perm fs.FileMode) error {
+	if err := again(func() error { return unix.Mkdir(name, uint32(perm.Perm())) }); err == nil {
+		return nil
+	}
+	return os.MkdirAll(name, perm)
+}
 
 func (osFS) SetModTime(name string, t time.Time) error { return os.Chtimes(name, time.Time{}, t) }
 
-func (osFS) SyncDir(name string) error {
-	d, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
+func (osFS) SyncDir(name string) error { return syncDir(name) }
 
 // lockTable remembers the files that this process has locked: fcntl locks
 // belong to the process, so that a second F_SETLK from the same process would

@@ -78,6 +78,25 @@ type LockWatcher interface {
 	Holder(name string) (pid int, err error)
 }
 
+// Truncater is a file system that sets the size of a file without opening it.
+type Truncater interface {
+	// Truncate does as File.Truncate. The file has to be there.
+	Truncate(name string, size int64) error
+}
+
+// Truncate sets the size of a file that is there, in one call where the file
+// system has one.
+func Truncate(fsys FS, name string, size int64) error {
+	if t, ok := fsys.(Truncater); ok {
+		return t.Truncate(name, size)
+	}
+	file, err := fsys.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Truncate(size), file.Close())
+}
+
 // ReadFile reads a whole file.
 func ReadFile(fsys FS, name string) ([]byte, error) {
 	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)

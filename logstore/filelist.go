@@ -1,0 +1,52 @@
+package logstore
+
+import (
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+// fileList is the regular files of a directory, by name.
+type fileList []fs.DirEntry
+
+func (d *loader) list() (fileList, error) {
+	entries, err := d.log.env.fsys.ReadDir(d.o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(entries, fs.DirEntry.IsDir), nil
+}
+
+func (f fileList) find(name string) (fs.DirEntry, bool) {
+	at, found := slices.BinarySearchFunc(f, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
+	if !found {
+		return nil, false
+	}
+	return f[at], true
+}
+
+func (f fileList) has(name string) bool {
+	_, ok := f.find(name)
+	return ok
+}
+
+// size is the bytes of a file; fs.ErrNotExist when it is not listed.
+func (f fileList) size(name string) (int64, error) {
+	e, ok := f.find(name)
+	if !ok {
+		return 0, fs.ErrNotExist
+	}
+	info, err := e.Info()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (f fileList) names() []string {
+	names := make([]string, len(f))
+	for i, e := range f {
+		names[i] = e.Name()
+	}
+	return names
+}
