@@ -43,6 +43,15 @@ func (f fileList) size(name string) (int64, error) {
 	return info.Size(), nil
 }
 
+// unfinished reports whether there are files that a running replacement or
+// removal of segments leaves.
+func (f fileList) unfinished() bool {
+	return slices.ContainsFunc(f, func(e fs.DirEntry) bool {
+		name := e.Name()
+		return strings.HasSuffix(name, deletedSuffix) || strings.HasSuffix(name, cleanedSuffix) || strings.HasSuffix(name, swapSuffix)
+	})
+}
+
 func (f fileList) names() []string {
 	names := make([]string, len(f))
 	for i, e := range f {

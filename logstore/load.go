@@ -383,6 +383,9 @@ func (d *loader) state(end int64) error {
 // that were interrupted while their files were renamed. It returns the files
 // that are there then.
 func (d *loader) finishSwaps(files fileList) (fileList, error) {
+	if !files.unfinished() {
+		return files, nil
+	}
 	minCleaned := int64(-1)
 	for _, name := range files.names() {
 		if base, suffix, ok := parseSegmentFileName(name); ok && strings.HasSuffix(suffix, cleanedSuffix) && (minCleaned < 0 || base < minCleaned) {
@@ -471,7 +474,7 @@ func (d *loader) renameSwaps(swaps map[string]int64) error {
 	return d.log.env.fsys.SyncDir(d.o.Dir)
 }
 
-func (d *loader) path(name string) string { return filepath.Join(d.o.Dir, name) }
+func (d *loader) path(name string) string { return d.o.Dir + string(filepath.Separator) + name }
 
 // abandon closes what a failed load had open.
 func (d *loader) abandon() error {

@@ -15,6 +15,9 @@ const kafkaClasses = "org.apache.kafka.storage.internals.log."
 // line writes a message of one of Kafka's classes. The text is built only by
 // callers that run rarely: never on the path of an append or a read.
 func (l *Log) line(level slog.Level, class, text string, args ...any) {
+	if !l.env.lines.Enabled(context.Background(), level) {
+		return
+	}
 	prefix := ""
 	switch class {
 	case "LocalLog":

@@ -59,7 +59,13 @@ func (tp TopicPartition) String() string {
 // segmentFileName is the base offset in 20 digits and a suffix. Snapshots are
 // named the same way.
 func segmentFileName(base int64, suffix string) string {
-	return fmt.Sprintf("%020d%s", base, suffix)
+	if base < 0 {
+		return fmt.Sprintf("%020d%s", base, suffix) // no such segment can be made
+	}
+	var room [20]byte
+	digits := strconv.AppendInt(room[:0], base, 10)
+	const zeros = "00000000000000000000"
+	return zeros[min(len(digits), len(zeros)):] + string(digits) + suffix
 }
 
 // parseSegmentFileName splits a name such as

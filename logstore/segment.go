@@ -112,7 +112,7 @@ func (s *segment) path(suffix string) string {
 	if end := s.waiting.Load(); end != nil {
 		suffix += *end
 	}
-	return filepath.Join(s.log.Dir(), segmentFileName(s.base, suffix))
+	return s.log.Dir() + string(filepath.Separator) + segmentFileName(s.base, suffix)
 }
 
 // String describes the segment as Kafka's log lines do.

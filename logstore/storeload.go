@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -83,7 +85,7 @@ func (s *Store) loadDir(ctx context.Context, d *Dir) error {
 			return ctx.Err()
 		}
 		return s.loadLog(d, name, configFor(name.tp.Topic), func() string {
-			return fmt.Sprintf("(%d/%d completed in %s)", done.Add(1), len(names), d.Path)
+			return "(" + strconv.FormatInt(done.Add(1), 10) + "/" + strconv.Itoa(len(names)) + " completed in " + d.Path + ")"
 		})
 	})
 	d.recoveryPoints, d.startOffsets = nil, nil
@@ -134,8 +136,13 @@ func (s *Store) loadLog(d *Dir, name dirName, cfg Config, progress func() string
 	if have := s.putFound(l, d); have != nil {
 		return s.setCopyAside(l, d, have)
 	}
-	s.env.logger.Info(fmt.Sprintf("Completed load of %s with %d segments, local-log-start-offset %d and log-end-offset %d in %dms %s",
-		l, len(*l.segments.Load()), l.StartOffset(), l.EndOffset(), time.Since(begin).Milliseconds(), progress()))
+	place := progress()
+	if s.env.logger.Enabled(context.Background(), slog.LevelInfo) {
+		s.env.logger.Info("Completed load of " + l.String() + " with " + strconv.Itoa(len(*l.segments.Load())) +
+			" segments, local-log-start-offset " + strconv.FormatInt(l.StartOffset(), 10) +
+			" and log-end-offset " + strconv.FormatInt(l.EndOffset(), 10) +
+			" in " + strconv.FormatInt(time.Since(begin).Milliseconds(), 10) + "ms " + place)
+	}
 	return nil
 }
 
@@ -164,7 +171,8 @@ func (l *Log) String() string {
 	if have := l.TopicID(); have != (UUID{}) {
 		id = "topicId=" + have.String() + ", "
 	}
-	start := l.start.Load()
-	return fmt.Sprintf("Log(dir=%s, %stopic=%s, partition=%d, highWatermark=%d, lastStableOffset=%d, logStartOffset=%d, logEndOffset=%d)",
-		l.Dir(), id, l.tp.Topic, l.tp.Partition, start, start, start, l.end.Load())
+	start := strconv.FormatInt(l.start.Load(), 10)
+	return "Log(dir=" + l.Dir() + ", " + id + "topic=" + l.tp.Topic + ", partition=" + strconv.Itoa(int(l.tp.Partition)) +
+		", highWatermark=" + start + ", lastStableOffset=" + start + ", logStartOffset=" + start +
+		", logEndOffset=" + strconv.FormatInt(l.end.Load(), 10) + ")"
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // kafkaHandler writes log records as lines of Kafka's layout:
@@ -26,9 +27,14 @@ type kafkaHandler struct {
 
 // lineWriter writes whole lines, one at a time.
 type lineWriter struct {
+	buffers sync.Pool // of *[]byte: a start with many partitions writes thousands of lines
+
 	mu sync.Mutex
 	w  io.Writer
 }
+
+// largestBuffer is the capacity up to which a line's buffer is used again.
+const largestBuffer = 4 << 10
 
 const (
 	loggerKey     = "logger"
@@ -51,40 +57,51 @@ func (h *kafkaHandler) Handle(_ context.Context, r slog.Record) error {
 	if when.IsZero() {
 		when = time.Now()
 	}
-	var line strings.Builder
-	line.WriteByte('[')
-	line.WriteString(when.Format(timeLayout))
-	line.WriteString("] ")
-	line.WriteString(levelName(r.Level))
-	line.WriteByte(' ')
-	line.WriteString(escape(r.Message))
-	line.WriteString(h.attrs)
+	buf, _ := h.out.buffers.Get().(*[]byte)
+	if buf == nil {
+		buf = new([]byte)
+	}
+	line := append((*buf)[:0], '[')
+	line = when.AppendFormat(line, timeLayout)
+	line = append(line, "] "...)
+	line = append(line, levelName(r.Level)...)
+	line = append(line, ' ')
+	line = appendEscaped(line, r.Message)
+	line = append(line, h.attrs...)
 	logger := h.logger
 	r.Attrs(func(a slog.Attr) bool {
-		logger = appendAttr(&line, h.prefix, a, logger)
+		line, logger = appendAttr(line, h.prefix, a, logger)
 		return true
 	})
-	if !h.levels.lets(logger, r.Level) {
-		return nil
+	var err error
+	if h.levels.lets(logger, r.Level) {
+		line = append(line, " ("...)
+		line = appendEscaped(line, logger)
+		line = append(line, ")\n"...)
+		err = h.out.write(line)
 	}
-	line.WriteString(" (")
-	line.WriteString(escape(logger))
-	line.WriteString(")\n")
-	h.out.mu.Lock()
-	defer h.out.mu.Unlock()
-	_, err := io.WriteString(h.out.w, line.String())
+	if cap(line) <= largestBuffer {
+		*buf = line
+		h.out.buffers.Put(buf)
+	}
+	return err
+}
+
+func (o *lineWriter) write(line []byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, err := o.w.Write(line)
 	return err
 }
 
 // WithAttrs implements slog.Handler.
 func (h *kafkaHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	next := *h
-	var text strings.Builder
-	text.WriteString(h.attrs)
+	text := []byte(h.attrs)
 	for _, a := range attrs {
-		next.logger = appendAttr(&text, h.prefix, a, next.logger)
+		text, next.logger = appendAttr(text, h.prefix, a, next.logger)
 	}
-	next.attrs = text.String()
+	next.attrs = string(text)
 	return &next
 }
 
@@ -98,28 +115,28 @@ func (h *kafkaHandler) WithGroup(name string) slog.Handler {
 	return &next
 }
 
-// appendAttr writes " key=value", or takes the logger's name if that is what the attribute is.
-func appendAttr(line *strings.Builder, prefix string, a slog.Attr, logger string) string {
+// appendAttr adds " key=value", or takes the logger's name if that is what the attribute is.
+func appendAttr(line []byte, prefix string, a slog.Attr, logger string) ([]byte, string) {
 	a.Value = a.Value.Resolve()
 	switch {
 	case a.Equal(slog.Attr{}):
-		return logger
+		return line, logger
 	case a.Value.Kind() == slog.KindGroup:
 		if a.Key != "" {
 			prefix += a.Key + "."
 		}
 		for _, inner := range a.Value.Group() {
-			logger = appendAttr(line, prefix, inner, logger)
+			line, logger = appendAttr(line, prefix, inner, logger)
 		}
-		return logger
+		return line, logger
 	case a.Key == loggerKey && prefix == "":
-		return a.Value.String()
+		return line, a.Value.String()
 	}
-	line.WriteByte(' ')
-	line.WriteString(escape(prefix + a.Key))
-	line.WriteByte('=')
-	line.WriteString(escape(a.Value.String()))
-	return logger
+	line = append(line, ' ')
+	line = appendEscaped(line, prefix)
+	line = appendEscaped(line, a.Key)
+	line = append(line, '=')
+	return appendEscaped(line, a.Value.String()), logger
 }
 
 func levelName(l slog.Level) string {
@@ -137,29 +154,39 @@ func levelName(l slog.Level) string {
 }
 
 // escape writes control characters as Go does in strings.
-func escape(s string) string {
-	if strings.IndexFunc(s, unicode.IsControl) < 0 {
-		return s
+func escape(s string) string { return string(appendEscaped(nil, s)) }
+
+// appendEscaped adds text with its control characters written as Go does in strings.
+func appendEscaped(line []byte, s string) []byte {
+	if plain(s) || strings.IndexFunc(s, unicode.IsControl) < 0 {
+		return append(line, s...)
 	}
-	var out strings.Builder
 	for _, r := range s {
 		if !unicode.IsControl(r) {
-			out.WriteRune(r)
+			line = utf8.AppendRune(line, r)
 			continue
 		}
 		switch r {
 		case '\n':
-			out.WriteString(`\n`)
+			line = append(line, `\n`...)
 		case '\r':
-			out.WriteString(`\r`)
+			line = append(line, `\r`...)
 		case '\t':
-			out.WriteString(`\t`)
+			line = append(line, `\t`...)
 		default:
 			const hex = "0123456789abcdef"
-			out.WriteString(`\x`)
-			out.WriteByte(hex[r>>4&15])
-			out.WriteByte(hex[r&15])
+			line = append(line, '\\', 'x', hex[r>>4&15], hex[r&15])
 		}
 	}
-	return out.String()
+	return line
+}
+
+// plain reports whether text is printable ASCII alone, as nearly all is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }

@@ -170,6 +170,12 @@ func (f *osFile) Stat() (fs.FileInfo, error) {
 	return info, nil
 }
 
+func (f *osFile) size() (int64, error) {
+	var st unix.Stat_t
+	err := f.use("stat", func() error { return unix.Fstat(f.fd, &st) })
+	return st.Size, err
+}
+
 // osInfo describes a file or a directory; nothing else is met in a data directory.
 type osInfo struct {
 	name     string

@@ -104,16 +104,27 @@ func ReadFile(fsys FS, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
+	size, err := sizeOf(f)
 	if err != nil {
 		return nil, err
 	}
-	data := make([]byte, info.Size())
+	data := make([]byte, size)
 	n, err := f.ReadAt(data, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	return data[:n], nil
+}
+
+func sizeOf(f File) (int64, error) {
+	if f, ok := f.(*osFile); ok {
+		return f.size()
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 // WriteFileAtomic replaces a file so that after a crash either the old or the
