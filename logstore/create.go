@@ -51,7 +51,7 @@ func (l *Log) createFiles(o LogOptions) error {
 	// Kafka takes a directory whose partition.metadata is a part of one offline:
 	// the end of the process must not leave that.
 	id := formatPartitionMetadata(PartitionMetadata{TopicID: o.TopicID})
-	err := vfs.ReplaceFile(fsys, filepath.Join(o.Dir, partitionMetadataName), id, 0o644)
+	err := vfs.WriteFileWhole(fsys, o.Dir+string(filepath.Separator)+partitionMetadataName, id, 0o644)
 	if err != nil {
 		return err
 	}

@@ -148,6 +148,21 @@ func ReplaceFile(fsys FS, name string, data []byte, perm fs.FileMode) error {
 	return fsys.Rename(tmp, name)
 }
 
+// WriteFileWhole replaces a file as ReplaceFile does, for the end of the process alone: after a power loss the file may be
+// there without its content.
+func WriteFileWhole(fsys FS, name string, data []byte, perm fs.FileMode) error {
+	tmp := name + ".tmp"
+	f, err := fsys.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(data, 0)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", tmp, err)
+	}
+	return fsys.Rename(tmp, name)
+}
+
 func writeSynced(fsys FS, name string, data []byte, perm fs.FileMode) error {
 	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
 	if err != nil {
