@@ -33,11 +33,36 @@ func (c *countedCalls) take() map[vfs.Kind]int {
 	return taken
 }
 
+// countedLogs is how many logs the calls are counted of.
+const countedLogs = 40
+
+// check compares what was counted since the last call, by log: what is done once vanishes in the division.
+func (c *countedCalls) check(t *testing.T, what string, want map[vfs.Kind]int) {
+	t.Helper()
+	got := c.take()
+	for kind := vfs.OpOpen; kind <= vfs.OpSetModTime; kind++ {
+		if per := got[kind] / countedLogs; per != want[kind] {
+			t.Errorf("%s: %d %v a partition, want %d", what, per, kind, want[kind])
+		}
+	}
+}
+
+// settle begins an epoch in every log, as a broker does, and counts what it takes to settle.
+func (c *countedCalls) settle(t *testing.T, s *Store) {
+	t.Helper()
+	for _, l := range s.Logs() {
+		must(t, l.BeginEpoch(l.epochAfter()))
+	}
+	c.take()
+	for _, l := range s.Logs() {
+		must(t, l.SettleLoad())
+	}
+}
+
 // TestCallsPerPartition: what a creation, a start and a stop ask of the file system grows with the number of partitions, so
 // that each has few calls. A directory is listed once; its two small files are opened, described (or found to end), read and
 // closed; the size of its .log is asked for, nothing else. Less is better: lower the numbers then.
 func TestCallsPerPartition(t *testing.T) {
-	const many = 40
 	mem, calls := vfs.NewMem(), &countedCalls{byKind: map[vfs.Kind]int{}}
 	counting := vfs.NewFaulty(mem, calls.note)
 	open := func() *Store {
@@ -48,46 +73,27 @@ func TestCallsPerPartition(t *testing.T) {
 		must(t, s.Load(context.Background()))
 		return s
 	}
-	check := func(what string, want map[vfs.Kind]int) {
-		t.Helper()
-		got := calls.take()
-		for kind := vfs.OpOpen; kind <= vfs.OpSetModTime; kind++ {
-			if per := got[kind] / many; per != want[kind] { // what is done once vanishes in the division
-				t.Errorf("%s: %d %v a partition, want %d", what, per, kind, want[kind])
-			}
-		}
-	}
 	s := open()
 	calls.take()
-	for i := range many {
+	for i := range countedLogs {
 		_, err := s.Create(TopicPartition{Topic: fmt.Sprint("t", i)}, NewUUID(), nil, DefaultConfig())
 		must(t, err)
 	}
-	check("create", map[vfs.Kind]int{vfs.OpStat: 1, vfs.OpMkdir: 1, vfs.OpCreate: 4, vfs.OpWrite: 1, vfs.OpClose: 4, vfs.OpTruncate: 2, vfs.OpRename: 1})
-	settle := func() {
-		t.Helper()
-		for _, l := range s.Logs() {
-			must(t, l.BeginEpoch(l.epochAfter()))
-		}
-		calls.take()
-		for _, l := range s.Logs() {
-			must(t, l.SettleLoad())
-		}
-	}
+	calls.check(t, "create", map[vfs.Kind]int{vfs.OpStat: 1, vfs.OpMkdir: 1, vfs.OpCreate: 4, vfs.OpWrite: 1, vfs.OpClose: 4, vfs.OpTruncate: 2, vfs.OpRename: 1})
 	load := map[vfs.Kind]int{vfs.OpReadDir: 1, vfs.OpOpen: 2, vfs.OpRead: 2, vfs.OpStat: 2, vfs.OpClose: 2}
 	settled := map[vfs.Kind]int{vfs.OpStat: 2, vfs.OpOpen: 2, vfs.OpTruncate: 2, vfs.OpCreate: 1, vfs.OpWrite: 1, vfs.OpSync: 1, vfs.OpClose: 3,
 		vfs.OpRename: 1, vfs.OpSyncDir: 1}
-	settle()
+	calls.settle(t, s)
 	calls.take()
 	must(t, s.Close(CleanStop{}))
 	calls.take()
 
 	s = open()
-	check("start after a clean stop", load)
-	settle()
-	check("settle", settled)
+	calls.check(t, "start after a clean stop", load)
+	calls.settle(t, s)
+	calls.check(t, "settle", settled)
 	must(t, s.Close(CleanStop{}))
-	check("stop", map[vfs.Kind]int{vfs.OpOpen: 2, vfs.OpTruncate: 2, vfs.OpClose: 2})
+	calls.check(t, "stop", map[vfs.Kind]int{vfs.OpOpen: 2, vfs.OpTruncate: 2, vfs.OpClose: 2})
 
 	s = open()
 	must(t, s.Close(CleanStop{}))
@@ -95,15 +101,15 @@ func TestCallsPerPartition(t *testing.T) {
 	for kind, n := range map[vfs.Kind]int{vfs.OpCreate: 1, vfs.OpWrite: 1, vfs.OpSync: 1, vfs.OpClose: 1, vfs.OpRename: 1, vfs.OpSyncDir: 1} {
 		stopped[kind] += n
 	}
-	check("start and stop at once", stopped)
+	calls.check(t, "start and stop at once", stopped)
 
 	s = open()
 	must(t, s.Abort())
 	s = open()
-	check("start after a crash", load)
-	settle()
+	calls.check(t, "start after a crash", load)
+	calls.settle(t, s)
 	settled[vfs.OpStat], settled[vfs.OpTruncate], settled[vfs.OpOpen], settled[vfs.OpClose] = 0, 4, 4, 5 // emptied, then grown; by name on disk
-	check("settle after a crash", settled)
+	calls.check(t, "settle after a crash", settled)
 	must(t, s.Close(CleanStop{}))
 	if found, err := Verify(mem, "/data"); err != nil || len(found) > 0 {
 		t.Errorf("%v, %v", found, err)
