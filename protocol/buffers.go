@@ -11,9 +11,16 @@ type Buffers struct {
 	pools [len(bufferClasses)]sync.Pool
 }
 
-// Buffer is a pooled slice of bytes; B may be appended to and replaced.
+// Buffer is a pooled slice of bytes; B may be appended to, cut on both sides and replaced.
 type Buffer struct {
-	B []byte
+	B     []byte
+	whole []byte // as the pool gave it
+}
+
+func newBuffer(n int) *Buffer {
+	b := &Buffer{B: make([]byte, 0, n)}
+	b.whole = b.B
+	return b
 }
 
 // Get returns an empty buffer that holds at least n bytes without growing.
@@ -25,21 +32,28 @@ func (p *Buffers) Get(n int) *Buffer {
 		if b, ok := p.pools[i].Get().(*Buffer); ok {
 			return b
 		}
-		return &Buffer{B: make([]byte, 0, size)}
+		return newBuffer(size)
 	}
-	return &Buffer{B: make([]byte, 0, n)}
+	return newBuffer(n)
 }
 
 // Put gives a buffer back, which must not be used afterwards; nil is allowed.
 // One that is smaller than all classes or larger than them is left to the
 // garbage collector, so that a rare huge frame does not stay in memory.
 func (p *Buffers) Put(b *Buffer) {
-	if b == nil || cap(b.B) > 2*bufferClasses[len(bufferClasses)-1] {
+	if b == nil {
+		return
+	}
+	if cap(b.B) < cap(b.whole) {
+		b.B = b.whole
+	}
+	if cap(b.B) > 2*bufferClasses[len(bufferClasses)-1] {
 		return
 	}
 	for i := len(bufferClasses) - 1; i >= 0; i-- {
 		if cap(b.B) >= bufferClasses[i] {
 			b.B = b.B[:0]
+			b.whole = b.B
 			p.pools[i].Put(b)
 			return
 		}

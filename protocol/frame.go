@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -20,20 +19,38 @@ import (
 
 const (
 	sizeBytes = 4
-	// idleBufferBytes is what a silent connection holds for reading.
-	idleBufferBytes = 1 << 10
+	// A read takes up to smallFrameBytes, after a longer frame up to
+	// mediumFrameBytes, and what remains of the frame is read in one piece. Both
+	// are classes of buffers.
+	smallFrameBytes  = 4 << 10
+	mediumFrameBytes = 16 << 10
 	// firstChunkBytes is taken on the word of a client that has not sent
 	// anything yet; more only as bytes arrive, or when the connection has
 	// sent frames of that size before.
 	firstChunkBytes = 64 << 10
 )
 
-// FrameReader reads the frames of one connection into pooled buffers.
+// ReadyReader is a reader that can wait without a buffer.
+type ReadyReader interface {
+	io.Reader
+	// ReadReady waits until there is something to read and only then takes a
+	// buffer of so many bytes, in which it returns what one read gave, at least
+	// one byte, or the error that a Read would return.
+	ReadReady(bytes int) (*Buffer, error)
+}
+
+// FrameReader reads the frames of one connection into pooled buffers. While it
+// waits for a frame to begin it holds none, if its source allows that.
 type FrameReader struct {
-	r        *bufio.Reader
+	r        io.Reader
+	ready    ReadyReader // r, if it is one
 	addr     string
 	maxBytes int
 	buffers  *Buffers
+	// rest holds bytes behind the last frame, from at on; nil when there are none.
+	rest *Buffer
+	at   int
+	last int // size of the last frame
 	// proven is the length of the longest frame that came in whole, up to the
 	// largest pooled size: that much is taken at once, so that a steady
 	// producer's frames are never copied.
@@ -43,12 +60,9 @@ type FrameReader struct {
 // NewFrameReader reads from r, which addr has sent. Frames above maxBytes are
 // refused before memory is taken for them.
 func NewFrameReader(r io.Reader, addr string, maxBytes int, buffers *Buffers) *FrameReader {
-	return &FrameReader{
-		r:        bufio.NewReaderSize(r, idleBufferBytes),
-		addr:     addr,
-		maxBytes: maxBytes,
-		buffers:  buffers,
-	}
+	f := &FrameReader{r: r, addr: addr, maxBytes: maxBytes, buffers: buffers}
+	f.ready, _ = r.(ReadyReader)
+	return f
 }
 
 // Next reads one frame without its size. The caller gives the buffer back. The
@@ -56,32 +70,105 @@ func NewFrameReader(r io.Reader, addr string, maxBytes int, buffers *Buffers) *F
 // for an impossible size, and otherwise that of the connection
 // (io.ErrUnexpectedEOF inside a frame).
 func (f *FrameReader) Next() (*Buffer, error) {
-	head, err := f.r.Peek(sizeBytes)
+	b, err := f.begin()
 	if err != nil {
-		return nil, f.endOf(err, len(head), sizeBytes)
-	}
-	size := int(int32(binary.BigEndian.Uint32(head)))
-	if size <= 0 || size > f.maxBytes {
-		return nil, f.badSize(size, head)
-	}
-	if _, err := f.r.Discard(sizeBytes); err != nil {
 		return nil, err
 	}
-	b := f.buffers.Get(min(size, max(firstChunkBytes, f.proven)))
+	size := int(int32(binary.BigEndian.Uint32(b.B)))
+	if size <= 0 || size > f.maxBytes {
+		defer f.buffers.Put(b)
+		return nil, f.badSize(size, b.B[:sizeBytes])
+	}
+	b.B = b.B[sizeBytes:]
+	if len(b.B) > size {
+		b = f.split(b, size)
+	}
+	if b, err = f.fill(b, size); err != nil {
+		return nil, err
+	}
+	f.last = size
+	if size > f.proven {
+		f.proven = min(size, bufferClasses[len(bufferClasses)-1])
+	}
+	return b, nil
+}
+
+// begin returns a buffer that begins with the size of a frame.
+func (f *FrameReader) begin() (*Buffer, error) {
+	b := f.rest
+	if b != nil {
+		b.B = b.B[f.at:]
+		f.rest, f.at = nil, 0
+	} else {
+		var err error
+		if b, err = f.read(); err != nil {
+			return nil, f.endOf(err, 0, sizeBytes)
+		}
+	}
+	if len(b.B) >= sizeBytes {
+		return b, nil
+	}
+	return f.fillTo(b, sizeBytes, sizeBytes, 0)
+}
+
+// read gives what comes next.
+func (f *FrameReader) read() (*Buffer, error) {
+	n := smallFrameBytes
+	if f.last > smallFrameBytes-sizeBytes {
+		n = mediumFrameBytes
+	}
+	if f.ready != nil {
+		return f.ready.ReadReady(n)
+	}
+	b := f.buffers.Get(n)
+	k, err := io.ReadAtLeast(f.r, b.B[:n], 1)
+	if err != nil {
+		f.buffers.Put(b)
+		return nil, err
+	}
+	b.B = b.B[:k]
+	return b, nil
+}
+
+// split takes a frame off the front of b, in a buffer of its own, and keeps what is behind.
+func (f *FrameReader) split(b *Buffer, size int) *Buffer {
+	frame := f.buffers.Get(size)
+	frame.B = append(frame.B, b.B[:size]...)
+	f.rest, f.at = b, size
+	return frame
+}
+
+// fill reads what is missing of a frame.
+func (f *FrameReader) fill(b *Buffer, size int) (*Buffer, error) {
+	if size > cap(b.B) {
+		first := f.buffers.Get(min(size, max(firstChunkBytes, f.proven)))
+		first.B = append(first.B, b.B...)
+		f.buffers.Put(b)
+		b = first
+	}
 	for len(b.B) < size {
 		if len(b.B) == cap(b.B) {
 			b = f.buffers.Grow(b, min(3*cap(b.B), size-len(b.B)))
 		}
-		have := len(b.B)
-		b.B = b.B[:min(size, cap(b.B))]
-		n, err := io.ReadFull(f.r, b.B[have:])
-		if err != nil {
-			f.buffers.Put(b)
-			return nil, f.endOf(err, sizeBytes+have+n, sizeBytes+size)
+		var err error
+		if b, err = f.fillTo(b, min(size, cap(b.B)), size, sizeBytes); err != nil {
+			return nil, err
 		}
 	}
-	if size > f.proven {
-		f.proven = min(size, bufferClasses[len(bufferClasses)-1])
+	return b, nil
+}
+
+// fillTo reads until b has a length. Of something that wants so many bytes, that many before b have come as well.
+func (f *FrameReader) fillTo(b *Buffer, length, want, before int) (*Buffer, error) {
+	have := len(b.B)
+	if cap(b.B) < length {
+		b = f.buffers.Grow(b, length-have)
+	}
+	b.B = b.B[:length]
+	n, err := io.ReadFull(f.r, b.B[have:])
+	if err != nil {
+		f.buffers.Put(b)
+		return nil, f.endOf(err, before+have+n, before+want)
 	}
 	return b, nil
 }

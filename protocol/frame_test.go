@@ -31,8 +31,14 @@ func TestFramesOfAllSizes(t *testing.T) {
 		"whole":        bytes.NewReader(stream),
 		"halves":       iotest.HalfReader(bytes.NewReader(stream)),
 		"with the end": iotest.DataErrReader(bytes.NewReader(stream)),
+		"when ready":   &readyReader{Reader: bytes.NewReader(stream)},
+		"ready halves": &readyReader{Reader: iotest.HalfReader(bytes.NewReader(stream))},
+		"ready pieces": &readyReader{Reader: &pieces{Reader: bytes.NewReader(stream)}},
 	} {
 		var buffers Buffers
+		if ready, ok := r.(*readyReader); ok {
+			ready.buffers = &buffers
+		}
 		f := NewFrameReader(r, "a", 100<<20, &buffers)
 		for i, frame := range want {
 			b, err := f.Next()
@@ -47,6 +53,60 @@ func TestFramesOfAllSizes(t *testing.T) {
 		if _, err := f.Next(); err != io.EOF {
 			t.Fatalf("%s: %v at the end", name, err)
 		}
+	}
+}
+
+// readyReader takes its buffers when it reads, as a socket does.
+type readyReader struct {
+	io.Reader
+	buffers *Buffers
+}
+
+func (r *readyReader) ReadReady(n int) (*Buffer, error) {
+	b := r.buffers.Get(n)
+	k, err := io.ReadAtLeast(r.Reader, b.B[:n], 1)
+	b.B = b.B[:k]
+	return b, err
+}
+
+// pieces reads 1, 2, 3, ... bytes at a time.
+type pieces struct {
+	io.Reader
+	n int
+}
+
+func (p *pieces) Read(b []byte) (int, error) {
+	p.n++
+	return p.Reader.Read(b[:min(p.n, len(b))])
+}
+
+// TestShortFramesInARow reads frames that came in one piece: each is its own, and all buffers but those of the frames go back.
+func TestShortFramesInARow(t *testing.T) {
+	var stream []byte
+	const frames = 3000
+	for i := range frames {
+		stream = append(stream, sized(bytes.Repeat([]byte{byte(i)}, 1+i%97))...)
+	}
+	var buffers Buffers
+	f := NewFrameReader(bytes.NewReader(stream), "a", 1000, &buffers)
+	var kept []*Buffer
+	for i := range frames {
+		b, err := f.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept = append(kept, b)
+		if len(kept) > 10 {
+			old := i - 10
+			if !bytes.Equal(kept[0].B, bytes.Repeat([]byte{byte(old)}, 1+old%97)) {
+				t.Fatalf("frame %d is not what it was", old)
+			}
+			buffers.Put(kept[0])
+			kept = kept[1:]
+		}
+	}
+	if _, err := f.Next(); err != io.EOF || f.rest != nil {
+		t.Errorf("at the end: %v, %v is left", err, f.rest)
 	}
 }
 

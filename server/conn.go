@@ -30,6 +30,7 @@ type conn struct {
 	server *Server
 	nc     net.Conn
 	raw    syscall.RawConn // of a plain TCP connection, else nil
+	ready  readyRead
 	ctx    context.Context
 	cancel context.CancelFunc
 	frames *protocol.FrameReader
@@ -60,6 +61,7 @@ func newConn(s *Server, listener string, nc net.Conn) *conn {
 	if tcp, ok := nc.(*net.TCPConn); ok {
 		if raw, err := tcp.SyscallConn(); err == nil {
 			c.raw = raw
+			c.ready.attempt = c.ready.try
 		}
 	}
 	c.frames = protocol.NewFrameReader(c, c.req.RemoteAddr, s.opts.MaxRequestBytes, &s.buffers)
