@@ -153,6 +153,9 @@ func (v *Versions) find(key int16) *served {
 }
 
 func rowOf(key int16) *apiRow {
+	if key >= 0 && int(key) < len(apiTable) && apiTable[key].Key == key {
+		return &apiTable[key] // the first keys stand at their own place
+	}
 	i, ok := slices.BinarySearchFunc(apiTable[:], key, func(r apiRow, key int16) int { return int(r.Key) - int(key) })
 	if !ok {
 		return nil

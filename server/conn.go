@@ -78,6 +78,7 @@ func (c *conn) Read(p []byte) (int, error) {
 func (c *conn) serve() {
 	defer c.nc.Close()
 	defer c.cancel()
+	defer c.watch.close()
 	for {
 		frame, err := c.next()
 		if err == nil {

@@ -16,7 +16,7 @@ var ErrClosed = errors.New("server closed")
 
 // Handler answers requests. Each connection calls it from its own goroutine,
 // one request after another, and uses the same Request value again. The context
-// ends at shutdown and, for requests that take longer than a second, when the
+// ends at shutdown and, for requests that take longer than two seconds, when the
 // client goes away. An error closes the connection without an answer; the
 // response is released in every case.
 type Handler interface {

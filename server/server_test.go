@@ -283,7 +283,7 @@ func TestClientGoneEndsWait(t *testing.T) {
 // client sends meanwhile.
 func TestConnectionGoesOnAfterLongWait(t *testing.T) {
 	f := start(t, Options{IdleTimeout: time.Minute, Handler: listing(func(ctx context.Context, req *protocol.Request) (protocol.Response, error) {
-		timer := time.NewTimer(watchAfter + 200*time.Millisecond)
+		timer := time.NewTimer(2*watchAfter + 200*time.Millisecond)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
