@@ -212,11 +212,13 @@ func (b *Broker) onChange(old, image *metadata.Image) error {
 	}
 	var errs []error
 	changes := image.TopicChanges(old)
+	var removed []*metadata.Topic
 	for _, c := range changes {
 		if c.Old != nil && (c.New == nil || c.New.ID != c.Old.ID) {
-			errs = append(errs, b.removePartitions(c.Old))
+			removed = append(removed, c.Old)
 		}
 	}
+	errs = append(errs, b.removePartitions(removed))
 	var added []addition
 	for _, c := range changes {
 		switch {
@@ -266,17 +268,26 @@ func (b *Broker) configureLogs(layers config.Layers, image *metadata.Image, topi
 	}
 }
 
-func (b *Broker) removePartitions(topic *metadata.Topic) error {
-	errs := []error{b.resignGroups(topic)}
-	if topic.Name == transactionTopic {
-		b.transactions.Forget()
-	}
-	for _, p := range topic.Partitions {
-		tp := logstore.TopicPartition{Topic: topic.Name, Partition: p.ID}
-		b.partitions.Remove(tp)
-		if err := b.store.Delete(tp); err != nil && !errors.Is(err, logstore.ErrUnknownLog) {
-			errs = append(errs, fmt.Errorf("delete partition %s: %w", tp, err))
+// removePartitions lets go of the partitions of topics that were deleted, all at once: each sync of theirs makes everyone
+// wait who changes topics.
+func (b *Broker) removePartitions(topics []*metadata.Topic) error {
+	var errs []error
+	var stored []logstore.TopicPartition
+	for _, topic := range topics {
+		errs = append(errs, b.resignGroups(topic))
+		if topic.Name == transactionTopic {
+			b.transactions.Forget()
 		}
+		for _, p := range topic.Partitions {
+			tp := logstore.TopicPartition{Topic: topic.Name, Partition: p.ID}
+			b.partitions.Remove(tp)
+			if b.store.Log(tp) != nil { // else it was led by nobody, or its log dir failed
+				stored = append(stored, tp)
+			}
+		}
+	}
+	if len(stored) > 0 {
+		errs = append(errs, b.store.Delete(stored...))
 	}
 	return errors.Join(errs...)
 }

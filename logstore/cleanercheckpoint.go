@@ -50,14 +50,16 @@ func (s *Store) CheckpointCleaner(tp TopicPartition, offset int64) error {
 	return nil
 }
 
-// dropFromCleaner rewrites the cleaner's checkpoint without a partition.
-func (d *Dir) dropFromCleaner(tp TopicPartition, logger *slog.Logger) error {
+// dropFromCleaner rewrites the cleaner's checkpoint without some partitions.
+func (d *Dir) dropFromCleaner(tps []TopicPartition, logger *slog.Logger) error {
 	d.cleanerMu.Lock()
 	defer d.cleanerMu.Unlock()
 	if err := d.readCleanerLocked(logger); err != nil {
 		return err
 	}
-	delete(d.cleaned, tp)
+	for _, tp := range tps {
+		delete(d.cleaned, tp)
+	}
 	return d.writeCheckpoint(cleanerCheckpoint, d.cleaned)
 }
 

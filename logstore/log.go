@@ -329,9 +329,17 @@ func (l *Log) release() error {
 
 // rename moves the directory; only for a log whose files are closed.
 func (l *Log) rename(dir string) error {
+	if err := l.renameUnsynced(dir); err != nil {
+		return err
+	}
+	return l.env.fsys.SyncDir(filepath.Dir(dir))
+}
+
+// renameUnsynced is rename for who syncs the log dir after several of them.
+func (l *Log) renameUnsynced(dir string) error {
 	if err := l.env.fsys.Rename(l.Dir(), dir); err != nil {
 		return err
 	}
 	l.dir.Store(&dir)
-	return l.env.fsys.SyncDir(filepath.Dir(dir))
+	return nil
 }

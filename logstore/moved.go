@@ -38,7 +38,7 @@ func (s *Store) forgetPlace(m *move) {
 	if cleaned, ok := m.from.cleanedTo(m.log.tp); ok {
 		err = errors.Join(err, s.CheckpointCleaner(m.log.tp, cleaned))
 	}
-	err = errors.Join(err, m.from.dropFromCleaner(m.log.tp, s.env.logger))
+	err = errors.Join(err, m.from.dropFromCleaner([]TopicPartition{m.log.tp}, s.env.logger))
 	for _, d := range []*Dir{m.from, m.to} {
 		err = errors.Join(err, s.checkpointRecoveryPoints(d), s.checkpointLogStarts(d))
 	}

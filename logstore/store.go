@@ -298,23 +298,33 @@ func (s *Store) take(tp TopicPartition) (placed, error) {
 	return p, nil
 }
 
-// Delete takes a partition away: its directory is renamed to ...-delete and
-// the checkpoint files are rewritten without it; the files go by RunDeletions
-// when the delay has passed. Readers keep what they hold.
-func (s *Store) Delete(tp TopicPartition) error {
+// Delete takes partitions away: their directories are renamed to ...-delete and
+// the checkpoint files are rewritten without them, once for all; the files go by
+// RunDeletions when the delay has passed. Readers keep what they hold. Errors, of
+// each partition: ErrUnknownLog, ErrStorage.
+func (s *Store) Delete(tps ...TopicPartition) error {
 	s.changes.Lock()
 	defer s.changes.Unlock()
-	s.moves.giveUp(tp)
-	p, err := s.setAside(tp, deleteDirSuffix)
+	for _, tp := range tps {
+		s.moves.giveUp(tp)
+	}
+	gone, err := s.setAside(tps, deleteDirSuffix)
 	if err != nil {
-		return fmt.Errorf("delete log %s: %w", tp, err)
+		err = fmt.Errorf("delete logs: %w", err)
 	}
-	if err := p.dir.dropFromCleaner(tp, s.env.logger); err != nil {
-		return fmt.Errorf("delete log %s: %w", tp, err)
+	for _, d := range s.Dirs() {
+		if len(gone[d]) == 0 {
+			continue
+		}
+		if failed := d.dropFromCleaner(placedPartitions(gone[d]), s.env.logger); failed != nil {
+			err = errors.Join(err, fmt.Errorf("delete logs: %w", failed))
+		}
+		for _, p := range gone[d] {
+			s.env.logger.Info("Log for partition " + p.log.tp.String() + " is renamed to " + p.log.Dir() + " and is scheduled for deletion")
+			s.scheduleDelete(p.log.Dir())
+		}
 	}
-	s.env.logger.Info("Log for partition " + tp.String() + " is renamed to " + p.log.Dir() + " and is scheduled for deletion")
-	s.scheduleDelete(p.log.Dir())
-	return nil
+	return err
 }
 
 // Stray puts a partition aside that the cluster does not know: its directory
@@ -322,27 +332,60 @@ func (s *Store) Delete(tp TopicPartition) error {
 func (s *Store) Stray(tp TopicPartition) error {
 	s.changes.Lock()
 	defer s.changes.Unlock()
-	p, err := s.setAside(tp, strayDirSuffix)
+	gone, err := s.setAside([]TopicPartition{tp}, strayDirSuffix)
 	if err != nil {
 		return fmt.Errorf("set stray log %s aside: %w", tp, err)
 	}
-	s.env.logger.Warn("Log in " + p.dir.file(tp.String()) + " marked stray and renamed to " + p.log.Dir())
+	for d, placed := range gone {
+		s.env.logger.Warn("Log in " + d.file(tp.String()) + " marked stray and renamed to " + placed[0].log.Dir())
+	}
 	return nil
 }
 
-func (s *Store) setAside(tp TopicPartition, suffix string) (placed, error) {
-	p, err := s.take(tp)
-	if err != nil {
-		return p, err
+// setAside renames the directories of partitions, syncs what names them and
+// rewrites the checkpoints, once in each log dir: a topic has many partitions, and
+// each sync makes everyone wait who changes topics. What could be renamed is
+// returned by log dir, also when something failed.
+func (s *Store) setAside(tps []TopicPartition, suffix string) (map[*Dir][]placed, error) {
+	gone := map[*Dir][]placed{}
+	var errs []error
+	for _, tp := range tps {
+		p, err := s.take(tp)
+		if err == nil {
+			err = errors.Join(p.log.SettleLoad(), p.log.abandon())
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if err := p.log.renameUnsynced(p.dir.file(setAsideDirName(tp, suffix))); err != nil {
+			s.suspect(p.dir.Path, err)
+			errs = append(errs, fmt.Errorf("%w: %w", ErrStorage, err))
+			continue
+		}
+		gone[p.dir] = append(gone[p.dir], p)
 	}
-	if err := errors.Join(p.log.SettleLoad(), p.log.abandon()); err != nil {
-		return p, err
+	for _, d := range s.Dirs() {
+		if len(gone[d]) == 0 {
+			continue
+		}
+		if err := s.env.fsys.SyncDir(d.Path); err != nil {
+			s.suspect(d.Path, err)
+			errs = append(errs, fmt.Errorf("%w: %w", ErrStorage, err))
+			continue
+		}
+		errs = append(errs, s.checkpointRecoveryPoints(d), s.checkpointLogStarts(d))
 	}
-	if err := p.log.rename(p.dir.file(setAsideDirName(tp, suffix))); err != nil {
-		s.suspect(p.dir.Path, err)
-		return p, fmt.Errorf("%w: %w", ErrStorage, err)
+	return gone, errors.Join(errs...)
+}
+
+// placedPartitions are the partitions of logs.
+func placedPartitions(logs []placed) []TopicPartition {
+	tps := make([]TopicPartition, len(logs))
+	for i, p := range logs {
+		tps[i] = p.log.tp
 	}
-	return p, errors.Join(s.checkpointRecoveryPoints(p.dir), s.checkpointLogStarts(p.dir))
+	return tps
 }
 
 // SetDeleteDelay changes Options.DeleteDelayMs for what is removed from now on.

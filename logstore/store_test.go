@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -282,5 +283,48 @@ func TestVerifyFindsDamage(t *testing.T) {
 				t.Errorf("findings %v, want one with %q", found, c.want)
 			}
 		})
+	}
+}
+
+// TestDeleteSyncsOnceForAll: a topic of many partitions is taken away with as many syncs as one of few.
+func TestDeleteSyncsOnceForAll(t *testing.T) {
+	var syncs atomic.Int64
+	fsys := vfs.NewFaulty(vfs.NewMem(), func(op vfs.Op) error {
+		if op.Kind == vfs.OpSync || op.Kind == vfs.OpSyncDir {
+			syncs.Add(1)
+		}
+		return nil
+	})
+	s := openStore(t, Options{FS: fsys, Dirs: []string{"/a", "/b"}, NodeID: 1, DeleteDelayMs: 60_000})
+	count := func(topic string, partitions int32) int64 {
+		var tps []TopicPartition
+		id := NewUUID()
+		for p := range partitions {
+			tp := TopicPartition{Topic: topic, Partition: p}
+			if _, err := s.Create(tp, id, nil, DefaultConfig()); err != nil {
+				t.Fatal(err)
+			}
+			tps = append(tps, tp)
+		}
+		before := syncs.Load()
+		if err := s.Delete(tps...); err != nil {
+			t.Fatal(err)
+		}
+		for _, tp := range tps {
+			if s.Log(tp) != nil {
+				t.Errorf("%s is still there", tp)
+			}
+		}
+		return syncs.Load() - before
+	}
+	if few, many := count("few", 2), count("many", 60); few == 0 || many == 0 || many > few { // a checkpoint that did not change is not written
+		t.Errorf("2 partitions in two log dirs take %d syncs, 60 take %d", few, many)
+	}
+	unknown := TopicPartition{Topic: "never"}
+	if _, err := s.Create(TopicPartition{Topic: "last"}, NewUUID(), nil, DefaultConfig()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(unknown, TopicPartition{Topic: "last"}); !errors.Is(err, ErrUnknownLog) || s.Log(TopicPartition{Topic: "last"}) != nil {
+		t.Errorf("one of two is unknown: %v, the other is there: %v", err, s.Log(TopicPartition{Topic: "last"}) != nil)
 	}
 }
