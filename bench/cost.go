@@ -198,8 +198,8 @@ func (c *costing) segments(n int) (costRow, error) {
 	if err := createTopic(c.ctx, i.addr(), "cost", 1, map[string]string{"segment.bytes": strconv.Itoa(1 << 20)}); err != nil {
 		return costRow{}, err
 	}
-	const perSegment = 15 // batches of 65,000 bytes and a few hundred for the records' own
-	f := traffic{topic: "cost", partitions: 1, records: perSegment*65*(n-1) + 65, values: newValues(1000), codec: kgo.NoCompression(),
+	const perSegment, perBatch = 15, 65 // batches of 65,000 bytes and a few hundred for the records' own
+	f := traffic{topic: "cost", partitions: 1, records: perBatch * (perSegment*n - perSegment/2), values: newValues(1000), codec: kgo.NoCompression(),
 		options: []kgo.Opt{kgo.ProducerBatchMaxBytes(66_000)}}
 	if err := f.write(c.ctx, i.addr()); err != nil {
 		return costRow{}, err

@@ -94,17 +94,17 @@ func (f *finder) kafka() (*peer, error) {
 	if _, err := os.Stat(script("kafka-server-start.sh")); err != nil {
 		return nil, err
 	}
-	with := func(cmd *exec.Cmd) *exec.Cmd {
-		cmd.Env = append(os.Environ(), "KAFKA_HEAP_OPTS=-Xmx1G", "LOG_DIR="+os.TempDir())
+	with := func(i *instance, cmd *exec.Cmd) *exec.Cmd {
+		cmd.Env = append(os.Environ(), "KAFKA_HEAP_OPTS=-Xmx1G", "LOG_DIR="+i.dir)
 		return cmd
 	}
 	return &peer{
 		name: "Kafka", layout: true, durable: true,
 		prepare: func(i *instance) *exec.Cmd {
-			return with(exec.Command(script("kafka-storage.sh"), "format", "-t", "5L6g3nShT-eMCtK--X86sw", "-c", i.properties()))
+			return with(i, exec.Command(script("kafka-storage.sh"), "format", "-t", "5L6g3nShT-eMCtK--X86sw", "-c", i.properties()))
 		},
 		command: func(i *instance) *exec.Cmd {
-			return with(exec.Command(script("kafka-server-start.sh"), i.properties()))
+			return with(i, exec.Command(script("kafka-server-start.sh"), i.properties()))
 		},
 	}, nil
 }
