@@ -51,7 +51,7 @@ func readResult(name string) (result, error) {
 	return r, json.Unmarshal(text, &r)
 }
 
-// writeReport makes COMPATIBILITY.md of the results and of reasons.txt.
+// writeReport makes COMPATIBILITY.md of the results, of reasons.txt and of faults.txt.
 func writeReport() error {
 	given, err := readReasons(filepath.Join("suites", "reasons.txt"))
 	if err != nil {
@@ -78,11 +78,15 @@ func writeReport() error {
 	if err != nil {
 		return err
 	}
+	found, err := foundFaults(filepath.Join("suites", "faults.txt"))
+	if err != nil {
+		return err
+	}
 	text := "<!-- written by make suites -->\n# Test suites of others\n\n" +
 		"Tests that the authors of Kafka's clients wrote against Apache Kafka, run against a fresh minibroker and, as the yardstick, against\n" +
 		"Apache Kafka 4.4.0 on the same machine; unchanged, but for what their scripts in suites/scripts say. `make suite-NAME` runs one, `make suites` all; with `KAFKA_HOME` also against Apache Kafka.\n" +
 		"Only tests that hold no others are counted. Figures are passed / failed / skipped.\n\n" +
-		"| suite | package | what | minibroker | Apache Kafka 4.4.0 |\n| --- | --- | --- | --- | --- |\n" + table.String() + matrix + details.String()
+		"| suite | package | what | minibroker | Apache Kafka 4.4.0 |\n| --- | --- | --- | --- | --- |\n" + table.String() + matrix + found + details.String()
 	return os.WriteFile("COMPATIBILITY.md", []byte(text), 0o644)
 }
 
@@ -151,21 +155,42 @@ func notPassing(name string, mini, kafka outcome, given []reason) string {
 type reason struct{ suite, test, why string }
 
 func readReasons(file string) ([]reason, error) {
+	rows, err := readRows(file, 3)
+	all := make([]reason, len(rows))
+	for i, f := range rows {
+		all[i] = reason{f[0], f[1], f[2]}
+	}
+	return all, err
+}
+
+// foundFaults is the table of what the suites have found to be wrong here: suite, kind, mend and test of each line of a file.
+func foundFaults(file string) (string, error) {
+	rows, err := readRows(file, 4)
+	var b strings.Builder
+	b.WriteString("\n## Faults that these suites found\n\n| suite | fault | mend | test |\n| --- | --- | --- | --- |\n")
+	for _, f := range rows {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(f, " | "))
+	}
+	return b.String(), err
+}
+
+// readRows reads lines of so many fields with tabs between; those that begin with # are left out.
+func readRows(file string, fields int) ([][]string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	var all []reason
+	var all [][]string
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		f := strings.SplitN(line, "\t", 3)
-		if len(f) != 3 {
-			return nil, fmt.Errorf("%s: %q is not suite, test and reason with tabs between", file, line)
+		f := strings.Split(line, "\t")
+		if len(f) != fields {
+			return nil, fmt.Errorf("%s: %q has not %d fields with tabs between", file, line, fields)
 		}
-		all = append(all, reason{f[0], f[1], f[2]})
+		all = append(all, f)
 	}
 	return all, nil
 }
