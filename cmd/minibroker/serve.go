@@ -88,8 +88,7 @@ func serve(f flags, stdout io.Writer) error {
 	}
 	defer f.removePorts()
 	sayReady(log, conf, broker, time.Since(started))
-	debug.FreeOSMemory() // what the start needed and the rest of its life does not
-	dropStartPages()
+	defer giveBackAtRest(firstRest, restAfter, restEvery, giveMemoryBack).stop()
 	select {
 	case err := <-broker.Failed():
 		broker.Abort() // nothing can be written any more

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// TestRest: memory is given back after the start and after each stretch of work, and not because of its own collections.
+func TestRest(t *testing.T) {
+	times := make(chan struct{}, 100)
+	r := giveBackAtRest(time.Millisecond, time.Millisecond, 0, func() {
+		runtime.GC()
+		runtime.GC()
+		times <- struct{}{}
+	})
+	defer r.stop()
+	await := func(what string) {
+		t.Helper()
+		for patience := time.Now().Add(time.Minute); ; {
+			select {
+			case <-times:
+				return
+			case <-time.After(5 * time.Millisecond):
+				if time.Now().After(patience) {
+					t.Fatalf("nothing was given back %s", what)
+				}
+				runtime.GC() // one that ends while the one before is told of is not told of itself
+			}
+		}
+	}
+	await("after the start")
+	for range 3 {
+		await("after work")
+	}
+	r.mu.Lock() // what is being given back is given
+	last := r.cycles
+	r.mu.Unlock()
+	r.collected()
+	if r.timer.Stop() && collections() == last {
+		t.Error("memory is to be given back because of what giving it back collected")
+	}
+	r.stop()
+	runtime.GC()
+	if r.collected() || r.timer.Stop() {
+		t.Error("memory is to be given back after the end")
+	}
+}
+
+// TestRestComesSeldom: under a load that collects seldom, giving back is as seldom as it is said to be.
+func TestRestComesSeldom(t *testing.T) {
+	times := make(chan struct{}, 100)
+	r := giveBackAtRest(time.Millisecond, time.Millisecond, time.Hour, func() { times <- struct{}{} })
+	defer r.stop()
+	<-times
+	for range 5 {
+		runtime.GC()
+	}
+	r.stop()
+	if n := len(times); n > 0 {
+		t.Errorf("given back %d times more within an hour", n)
+	}
+}
