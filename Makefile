@@ -73,7 +73,7 @@ benchdocs: ## bench and costs, with their tables put into docs/benchmarks.md
 	$(GO) run ./bench cost -docs docs/benchmarks.md
 
 soak: ## everything at once for MINUTES (30), in which nothing may grow
-	$(GO) run ./bench soak -minutes $(MINUTES)
+	$(GO) run ./bench soak -minutes $(MINUTES) $(BENCH)
 
 benchcompare: ## the Go benchmarks of this tree against BASE (the parent commit), in turns; fails where something allocates more
 	$(GO) run ./bench compare -base "$(BASE)" $(BENCH)

@@ -56,6 +56,9 @@ func costCommand(ctx context.Context, args []string, out io.Writer) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
+	if err := publishable(*docs, "cost"); err != nil {
+		return err
+	}
 	bed, err := makeBed(*scratch, *ports)
 	if err != nil {
 		return err

@@ -12,17 +12,35 @@ func publish(path, mark, text string) error {
 	if path == "" {
 		return nil
 	}
-	raw, err := os.ReadFile(path)
+	before, after, err := around(path, mark)
 	if err != nil {
 		return err
+	}
+	return os.WriteFile(path, []byte(before+"\n"+strings.TrimSpace(text)+"\n\n"+after), 0o644)
+}
+
+// publishable tells whether the marks are there.
+func publishable(path, mark string) error {
+	if path == "" {
+		return nil
+	}
+	_, _, err := around(path, mark)
+	return err
+}
+
+// around gives what stands before the place between two marks, and behind it, with the marks.
+func around(path, mark string) (before, after string, err error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return "", "", err
 	}
 	begin, end := "<!-- begin "+mark+" -->\n", "<!-- end "+mark+" -->\n"
 	before, rest, found := strings.Cut(string(raw), begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		return fmt.Errorf("%s: no lines %q and %q, between which the text would go", path, strings.TrimSpace(begin), strings.TrimSpace(end))
+		return "", "", fmt.Errorf("%s: no lines %q and %q, between which the text would go", path, strings.TrimSpace(begin), strings.TrimSpace(end))
 	}
-	return os.WriteFile(path, []byte(before+begin+"\n"+strings.TrimSpace(text)+"\n\n"+end+after), 0o644)
+	return before + begin, end + after, nil
 }
 
 // table writes rows, the first of which are the titles.

@@ -69,6 +69,9 @@ func soakCommand(ctx context.Context, args []string, out io.Writer) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
+	if err := publishable(*docs, "soak"); err != nil {
+		return err
+	}
 	bed, err := makeBed(*scratch, *ports)
 	if err != nil {
 		return err
