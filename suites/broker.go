@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -15,17 +14,19 @@ import (
 
 // broker starts the broker that suites are run against.
 type broker struct {
-	Kind string // minibroker or kafka
-	work string
-	java string // class path of Apache Kafka
+	Kind       string // minibroker or kafka
+	work       string
+	java       string // class path of Apache Kafka
+	port       string // some suites have 9092 in their code
+	controller string // the controller's port
 }
 
-// address is where brokers listen; some suites have it in their code.
-const address = "127.0.0.1:9092"
+// address is where the broker listens.
+func (b broker) address() string { return net.JoinHostPort("127.0.0.1", b.port) }
 
 // newBroker looks whether the broker can be had.
 func newBroker(kind, work string) (broker, error) {
-	b := broker{Kind: kind, work: work}
+	b := broker{Kind: kind, work: work, port: "9092", controller: "9192"}
 	switch kind {
 	case "minibroker":
 	case "kafka":
@@ -52,15 +53,24 @@ func (b broker) build() error {
 	return nil
 }
 
-// settings are those of a node that is broker and controller, as users of one node set them.
-func settings(data string) []string {
-	return []string{
-		"process.roles=broker,controller", "node.id=1", "controller.quorum.voters=1@localhost:9192",
-		"listeners=PLAINTEXT://:9092,CONTROLLER://:9192", "controller.listener.names=CONTROLLER", "log.dirs=" + data,
+// settings are those of a node that is broker and controller, as users of one node set them, and the suite's.
+func (b broker) settings(s suite, data string) []string {
+	node, advertised := "1", "advertised.listeners=PLAINTEXT://localhost:"+b.port
+	for _, l := range s.Settings {
+		if id, ok := strings.CutPrefix(l, "node.id="); ok {
+			node = id
+		}
+		if strings.HasPrefix(l, "advertised.listeners=") {
+			advertised = l
+		}
+	}
+	return append([]string{
+		"process.roles=broker,controller", "node.id=" + node, "controller.quorum.voters=" + node + "@localhost:" + b.controller,
+		"listeners=PLAINTEXT://:" + b.port + ",CONTROLLER://:" + b.controller, advertised, "controller.listener.names=CONTROLLER", "log.dirs=" + data,
 		"offsets.topic.replication.factor=1", "transaction.state.log.replication.factor=1", "transaction.state.log.min.isr=1",
 		"share.coordinator.state.topic.replication.factor=1", "share.coordinator.state.topic.min.isr=1",
 		"group.initial.rebalance.delay.ms=0",
-	}
+	}, s.Settings...)
 }
 
 // running is a broker that serves.
@@ -79,11 +89,7 @@ func (b broker) start(s suite) (*running, error) {
 	if err := os.MkdirAll(r.data(), 0o755); err != nil {
 		return nil, err
 	}
-	all := append(settings(r.data()), s.Settings...)
-	if !slices.ContainsFunc(all, func(l string) bool { return strings.HasPrefix(l, "advertised.listeners=") }) {
-		all = append(all, "advertised.listeners=PLAINTEXT://localhost:9092")
-	}
-	if err := os.WriteFile(r.file(), []byte(strings.Join(all, "\n")+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(r.file(), []byte(strings.Join(b.settings(s, r.data()), "\n")+"\n"), 0o644); err != nil {
 		return nil, err
 	}
 	if b.Kind == "kafka" {
@@ -154,7 +160,7 @@ func (r *running) await() error {
 			if text, _ := os.ReadFile(r.log()); !strings.Contains(string(text), "Kafka Server started") {
 				continue
 			}
-			if c, err := net.Dial("tcp", address); err == nil {
+			if c, err := net.Dial("tcp", r.address()); err == nil {
 				return c.Close()
 			}
 		}

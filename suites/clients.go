@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -60,6 +62,42 @@ func clientSuites() []suite {
 	}
 	return all
 }
+
+// runClients runs the programs of releases that are built, some at a time, against one fresh broker and keeps what came out.
+func runClients(releases []suite, b broker, work string) error {
+	if len(releases) == 0 {
+		return nil
+	}
+	running, err := b.start(suite{Name: "clients", Settings: releases[0].Settings})
+	if err != nil {
+		return err
+	}
+	failures := make([]error, len(releases))
+	var all sync.WaitGroup
+	places := make(chan struct{}, atOnce)
+	for i, s := range releases {
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			out, failed := s.script(s.home(work), "run", b.address(), []string{"TOPIC=" + s.Name}, s.Limit)
+			o, err := s.Format(out)
+			if err == nil && o.total() == 0 {
+				err = errors.Join(errors.New("the program said nothing"), failed)
+			}
+			if err != nil {
+				failures[i] = fmt.Errorf("%s: %w", s.Name, err)
+				return
+			}
+			fmt.Printf("%s: %s %s on %s: %d work, %d fail\n", s.Name, s.Package, s.Version, b.Kind, o.Passed, len(o.Failed))
+			failures[i] = keep(s, b.Kind, o)
+		})
+	}
+	all.Wait()
+	return errors.Join(append(failures, running.stop())...)
+}
+
+// atOnce is how many programs run at a time; most of their time they wait.
+const atOnce = 4
 
 // actionsOutcome reads lines as linesOutcome does; an action without a line has failed.
 func actionsOutcome(text []byte) (outcome, error) {

@@ -18,6 +18,7 @@ type result struct {
 	Package string
 	Version string
 	Brokers map[string]outcome // minibroker, kafka
+	Fast    int                `json:",omitempty"` // tests of the fast part
 }
 
 func resultFile(name string) string { return filepath.Join("suites", "results", name+".json") }
@@ -32,11 +33,16 @@ func keep(s suite, kind string, o outcome) error {
 		r = result{Suite: s.Name, Package: s.Package, Version: s.Version, Brokers: map[string]outcome{}}
 	}
 	r.Brokers[kind] = o
+	return write(r)
+}
+
+// write keeps a result in its file.
+func write(r result) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(resultFile(s.Name), append(text, '\n'), 0o644)
+	return os.WriteFile(resultFile(r.Suite), append(text, '\n'), 0o644)
 }
 
 func readResult(name string) (result, error) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,14 +24,20 @@ type suite struct {
 	Settings []string      // of the broker, key=value, beside those that every broker gets
 	Restart  time.Duration // the broker is stopped and started this often while the suite runs; 0 for never
 	Format   func([]byte) (outcome, error)
-	Limit    time.Duration // of one run
-	What     string        // one line for the report
-	Client   string        // the library, where this is no test suite but a program of ours with one release of it
+	Limit    time.Duration              // of one run
+	What     string                     // one line for the report
+	Fast     []string                   // more for the script, of the part that is run with every change; nil for none
+	Alone    func(test string) []string // for the script, to run one test of the fast part
+	Client   string                     // the library, where this is no test suite but a program of ours with one release of it
 }
 
 // home is where the suite is fetched and built.
 func (s suite) home(work string) string {
-	return filepath.Join(work, s.Script+"@"+strings.ReplaceAll(s.Version, "/", "_"))
+	kind := s.Script
+	if s.Client != "" {
+		kind += "-" + s.Client // some share a script
+	}
+	return filepath.Join(work, kind+"@"+strings.ReplaceAll(s.Version, "/", "_"))
 }
 
 // build fetches and builds the suite, unless that was done.
@@ -39,7 +46,7 @@ func (s suite) build(work string) error {
 		return err
 	}
 	fmt.Printf("%s: build %s %s\n", s.Name, s.Package, s.Version)
-	if _, err := s.script(s.home(work), "build", 30*time.Minute); err != nil {
+	if _, err := s.script(s.home(work), "build", "", nil, 30*time.Minute); err != nil {
 		return fmt.Errorf("%s: build: %w", s.Name, err)
 	}
 	return nil
@@ -47,13 +54,23 @@ func (s suite) build(work string) error {
 
 // runSuite runs a suite that is built against a fresh broker and keeps the outcome.
 func runSuite(s suite, b broker, work string) error {
-	home := s.home(work)
-	running, err := b.start(s)
-	if err != nil {
-		return err
-	}
 	fmt.Printf("%s: run against %s\n", s.Name, b.Kind)
 	began := time.Now()
+	o, err := try(s, b, work, nil)
+	if o.total() == 0 {
+		return err
+	}
+	fmt.Printf("%s: %d passed, %d failed, %d skipped in %v\n", s.Name, o.Passed, len(o.Failed), len(o.Skipped), time.Since(began).Round(time.Second))
+	return errors.Join(keep(s, b.Kind, o), err)
+}
+
+// try runs a suite that is built, with more in its script's environment, against a fresh broker. Tests that fail are no error; a broker that
+// does not start, stop or leave sound files is, and so is a suite of which nothing ran.
+func try(s suite, b broker, work string, more []string) (outcome, error) {
+	running, err := b.start(s)
+	if err != nil {
+		return outcome{}, err
+	}
 	restarts := make(chan error, 1)
 	done := make(chan struct{})
 	if s.Restart > 0 {
@@ -61,7 +78,7 @@ func runSuite(s suite, b broker, work string) error {
 	} else {
 		restarts <- nil
 	}
-	out, failed := s.script(home, "run", s.Limit)
+	out, failed := s.script(s.home(work), "run", b.address(), more, s.Limit)
 	close(done)
 	stopped := errors.Join(<-restarts, running.stop())
 	o, err := s.Format(out)
@@ -69,20 +86,20 @@ func runSuite(s suite, b broker, work string) error {
 		err = errors.New("no test ran")
 	}
 	if err != nil {
-		return errors.Join(err, failed, stopped)
+		return outcome{}, errors.Join(err, failed, stopped)
 	}
 	if errors.Is(failed, errTimeout) {
 		o.Failed["(the suite)"] = fmt.Sprintf("not done after %v", s.Limit)
 	}
-	fmt.Printf("%s: %d passed, %d failed, %d skipped in %v\n", s.Name, o.Passed, len(o.Failed), len(o.Skipped), time.Since(began).Round(time.Second))
-	return errors.Join(keep(s, b.Kind, o), stopped)
+	return o, stopped
 }
 
 // errTimeout says that a suite was ended because its time was over.
 var errTimeout = errors.New("time is over")
 
-// script runs the suite's script in home and returns its standard output; a failure comes with the end of its standard error.
-func (s suite) script(home, verb string, limit time.Duration) ([]byte, error) {
+// script runs the suite's script in home, with the broker's address and more in its environment, and returns its standard output; a failure
+// comes with the end of its standard error.
+func (s suite) script(home, verb, address string, more []string, limit time.Duration) ([]byte, error) {
 	path, err := filepath.Abs(filepath.Join("suites", "scripts", s.Script+".sh"))
 	if err != nil {
 		return nil, err
@@ -90,7 +107,7 @@ func (s suite) script(home, verb string, limit time.Duration) ([]byte, error) {
 	cmd := exec.Command("timeout", "-k", "10", strconv.Itoa(int(limit.Seconds())), "bash", path, verb)
 	cmd.Dir = home
 	cmd.Env = append(os.Environ(), append([]string{"SCRIPTS=" + filepath.Dir(path), "PACKAGE=" + s.Package,
-		"VERSION=" + s.Version, "ADDRESS=" + address}, s.Env...)...)
+		"VERSION=" + s.Version, "ADDRESS=" + address}, slices.Concat(s.Env, more)...)...)
 	log, err := os.Create(filepath.Join(home, s.Name+"-"+verb+".log")) // to look into while it runs
 	if err != nil {
 		return nil, err

@@ -12,6 +12,6 @@ build)
 run)
   cd source/pkg/kgo
   export KGO_SEEDS=$ADDRESS KGO_TEST_RF=1 KGO_TEST_RECORDS=${RECORDS:-20000} KGO_LOG_LEVEL=none
-  ../../../kgo.test -test.v=test2json -test.timeout 0 ${TESTS:+-test.run "$TESTS"} | go tool test2json
+  ../../../kgo.test -test.v=test2json -test.timeout 0 ${TESTS:+-test.run "$TESTS"} ${SKIP:+-test.skip "$SKIP"} | go tool test2json
   ;;
 esac

@@ -17,7 +17,7 @@ build)
   ;;
 run)
   cd source
-  KAFKA_ROOT=$PWD/servers/none/kafka-bin KAFKA_URI="kafka://$ADDRESS" KAFKA_VERSION=${KAFKA_VERSION:-4.3.0} ../venv/bin/python -m pytest -q --tb=native test/integration \
+  KAFKA_ROOT=$PWD/servers/none/kafka-bin KAFKA_URI="kafka://$ADDRESS" KAFKA_VERSION=${KAFKA_VERSION:-4.3.0} ../venv/bin/python -m pytest -q --tb=native test/integration ${FLAGS:-} \
     --junit-xml=../result.xml >&2 || [ $? = 1 ]
   cat ../result.xml
   ;;

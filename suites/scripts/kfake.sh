@@ -24,6 +24,8 @@ build)
 run)
   cd source
   export KFAKE_ADDRESS=$ADDRESS
-  ../kfake.test -test.v=test2json -test.timeout 0 -test.parallel 1 ${TESTS:+-test.run "$TESTS"} | go tool test2json
+  panics='^TestListOffsetsNoTimestampSegments$' # looks into the fake's segments, which are not there, and ends the process
+  ../kfake.test -test.v=test2json -test.timeout 0 -test.parallel 1 ${TESTS:+-test.run "$TESTS"} -test.skip "${SKIP:-$panics}" | go tool test2json || true # its lines tell
+  [ -n "${TESTS:-}${SKIP:-}" ] || ../kfake.test -test.v=test2json -test.timeout 0 -test.parallel 1 -test.run "$panics" | go tool test2json || true
   ;;
 esac

@@ -8,7 +8,7 @@ build)
   cp "$SCRIPTS/go/actions.go.txt" actions.go
   sed "s#MODULE#$PACKAGE#" "$SCRIPTS/go/$PROGRAM.go.txt" > main.go # some moved
   go mod init client >&2
-  go get "$PACKAGE@$VERSION" ${WITH:-} >&2
+  go get "$PACKAGE@$VERSION" >&2
   txn=$SCRIPTS/go/$PROGRAM-txn.go.txt # where old releases have no such calls
   [ ! -e "$txn" ] || sed "s#MODULE#$PACKAGE#" "$txn" > txn.go
   go mod tidy >&2

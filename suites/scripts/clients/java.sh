@@ -12,10 +12,11 @@ build)
 </project>
 P
   mvn -q -B dependency:copy-dependencies -DoutputDirectory="$PWD/libs" -DincludeScope=runtime >&2
-  # releases before 2.5 name the group of a transaction's offsets by its id alone
-  sed "s/GROUP)/new ConsumerGroupMetadata(topic))/" "$SCRIPTS/java/Client.java" > src/Client.java
-  javac -nowarn -cp 'libs/*' -d classes src/Client.java 2>/dev/null ||
-    { sed "s/GROUP)/topic)/" "$SCRIPTS/java/Client.java" > src/Client.java && javac -nowarn -cp 'libs/*' -d classes src/Client.java >&2; }
+  variant() { # of the calls of 4.x; of those up to 3.x; of those before 2.0; of those before 0.11
+    sed ${4:+-e '/since 0.11/,/end$/d;/import.*admin/d' -e 's/attempt("\(admin\|transaction\)".*/System.out.println("skip \1: the client has no such call");/'} -e "s/GROUP)/$1)/" -e "s/NAMES()/$2()/" -e "s/WAIT(/$3(/" "$SCRIPTS/java/Client.java" > src/Client.java
+    javac -nowarn -cp 'libs/*' -d classes src/Client.java >&2
+  }
+  variant 'new ConsumerGroupMetadata(topic)' topicNameValues Duration.ofMillis || variant topic values Duration.ofMillis || variant topic values '' || variant '' '' '' old
   touch ready
   ;;
 run)

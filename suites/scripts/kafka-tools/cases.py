@@ -97,17 +97,19 @@ def steady():
 
 
 def main(libs, address, logging, which):
-    tools = Tools(libs, address, logging)
     cases = steady() if which == "steady" else {**groups.restarts(), **performance.restarts()}
     stamp = str(time.time_ns())
 
     def one(name):
+        tools = Tools(libs, address, logging)
         try:
             cases[name](tools, name.replace("/", "-").replace("=", "-") + "-" + stamp)
         except Exception as e:  # every other case goes on
             print(f"fail {name}: {type(e).__name__}: {e}".replace("\n", " "), flush=True)
         else:
             print("ok " + name, flush=True)
+        finally:
+            tools.close()
 
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         list(pool.map(one, cases))

@@ -3,8 +3,8 @@ from tools import acked, records, same
 
 
 def consumed(tools, topic, count, *settings):
-    """kafka-consumer-perf-test finds count records, and none beyond them."""
-    args = ["--bootstrap-server", tools.address, "--topic", topic, "--hide-header", "--num-records", count + 1, "--timeout", 3000,
+    """kafka-consumer-perf-test finds count records, and none beyond them in the polls that it takes for them."""
+    args = ["--bootstrap-server", tools.address, "--topic", topic, "--hide-header", "--num-records", count, "--timeout", 60000,
             "--group", topic + "-perf"]
     for s in settings:
         args += ["--command-property", s]

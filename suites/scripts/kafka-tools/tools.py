@@ -14,10 +14,17 @@ class Tools:
     def __init__(self, libs, address, logging):
         self.java = ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
                      "-Dlog4j2.configurationFile=" + logging, "-cp", libs + "/*"]
-        self.address = address
+        self.address, self.started = address, []
+
+    def close(self):
+        """Ends what a case that failed has left running."""
+        for tool in self.started:
+            if tool.process.poll() is None:
+                tool.kill()
 
     def start(self, name, *args):
-        return Tool(self.java + ["org.apache.kafka.tools." + name] + [str(a) for a in args], name)
+        self.started.append(Tool(self.java + ["org.apache.kafka.tools." + name] + [str(a) for a in args], name))
+        return self.started[-1]
 
     def run(self, name, *args, fails=False):
         """Runs a tool to its end; gives all that it printed. Its exit code must be 0, or something else where it should fail."""

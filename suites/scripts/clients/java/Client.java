@@ -7,7 +7,7 @@ import org.apache.kafka.clients.producer.*;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.*;
 
-/** Does each of the five actions once: Client ADDRESS TOPIC. */
+/** Does each of the five actions once: Client ADDRESS TOPIC. What releases call differently is in capitals: java.sh puts it in. */
 public class Client {
     static final int COUNT = 20;
     static String address, topic;
@@ -67,8 +67,8 @@ public class Client {
         List<String> got = new ArrayList<>();
         long end = System.nanoTime() + 30_000_000_000L;
         while (got.size() < want.size() && System.nanoTime() < end)
-            for (ConsumerRecord<String, String> r : consumer.poll(Duration.ofMillis(200))) got.add(r.value());
-        for (ConsumerRecord<String, String> r : consumer.poll(Duration.ofMillis(300))) got.add(r.value());
+            for (ConsumerRecord<String, String> r : consumer.poll(WAIT(200))) got.add(r.value());
+        for (ConsumerRecord<String, String> r : consumer.poll(WAIT(300))) got.add(r.value());
         Collections.sort(got);
         if (!got.equals(new ArrayList<>(want))) throw new IllegalStateException("read " + got + ", not " + want);
     }
@@ -80,11 +80,12 @@ public class Client {
         consumer.seekToBeginning(parts);
     }
 
+    // since 0.11: administration and transactions
     static void admin() throws Exception {
         try (AdminClient admin = AdminClient.create(settings("request.timeout.ms", "15000"))) {
             admin.createTopics(List.of(new NewTopic(topic, 2, (short) 1), new NewTopic(topic + "-gone", 1, (short) 1))).all().get();
             if (!admin.listTopics().names().get().containsAll(List.of(topic, topic + "-gone"))) throw new IllegalStateException("topics not listed");
-            int n = admin.describeTopics(List.of(topic)).values().get(topic).get().partitions().size();
+            int n = admin.describeTopics(List.of(topic)).NAMES().get(topic).get().partitions().size();
             if (n != 2) throw new IllegalStateException(n + " partitions");
             admin.deleteTopics(List.of(topic + "-gone")).all().get();
             for (int i = 0; admin.listTopics().names().get().contains(topic + "-gone"); i++) {
@@ -94,6 +95,7 @@ public class Client {
         }
     }
 
+    // end
     static void group() throws Exception {
         String group = topic + "-group";
         try (KafkaConsumer<String, String> c = consumer("group.id", group)) {
@@ -109,6 +111,7 @@ public class Client {
         }
     }
 
+    // since 0.11: administration and transactions
     static void transaction() throws Exception {
         String out = topic + "-txn";
         try (KafkaProducer<String, String> p = producer("transactional.id", topic)) {
@@ -127,6 +130,7 @@ public class Client {
         }
     }
 
+    // end
     public static void main(String[] args) throws Exception {
         address = args[0];
         topic = args[1];

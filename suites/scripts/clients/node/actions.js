@@ -31,6 +31,13 @@ async function read (got, want, patience = 30000) {
   if (JSON.stringify([...got].sort()) !== JSON.stringify([...want].sort())) throw new Error(`read ${[...got].sort()}, not ${want}`)
 }
 
+async function there (listed) {
+  for (let i = 0; !await listed(); i++) {
+    if (i === 100) throw new Error('a new topic is not listed')
+    await sleep(50)
+  }
+}
+
 async function gone (listed) {
   for (let i = 0; await listed(); i++) {
     if (i === 100) throw new Error('a deleted topic stays')
@@ -44,4 +51,4 @@ async function all (actions) {
   process.exit(0)
 }
 
-module.exports = { address, topic, pkg, Missing, values, read, gone, all, sleep }
+module.exports = { address, topic, pkg, Missing, values, read, there, gone, all, sleep }

@@ -1,6 +1,13 @@
 // @platformatic/kafka: does each of the five actions once.
 'use strict'
-const { address, topic, pkg, Missing, values, read, gone, all } = require('./actions')
+const { address, topic, pkg, Missing, values, read, there, gone, all } = require('./actions')
+
+// newer releases use what Node.js has since 22
+Promise.withResolvers ??= () => {
+  let resolve, reject
+  const promise = new Promise((a, b) => { resolve = a; reject = b })
+  return { promise, resolve, reject }
+}
 
 const main = async () => {
   const lib = await import(require.resolve(pkg, { paths: [process.env.NODE_PATH] })).catch(() => import(process.env.NODE_PATH + '/' + pkg + '/dist/index.js'))
@@ -30,7 +37,7 @@ const main = async () => {
         await a.createTopics({ topics: [topic], partitions: 2, replicas: 1 })
         await a.createTopics({ topics: [topic + '-gone'], partitions: 1, replicas: 1 })
         const list = () => a.listTopics()
-        if (!(await list()).includes(topic + '-gone')) throw new Error('topics not listed')
+        await there(async () => (await list()).includes(topic + '-gone'))
         await a.deleteTopics({ topics: [topic + '-gone'] })
         await gone(async () => (await list()).includes(topic + '-gone'))
       } finally { await a.close() }
@@ -51,7 +58,7 @@ const main = async () => {
           await t[end]()
         }
       })
-      await consume(topic + '-txn-alone', topic + '-txn', values('yes', 5), { mode: 'earliest', isolationLevel: 'READ_COMMITTED' })
+      await consume(topic + '-txn-alone', topic + '-txn', values('yes', 5), { mode: 'earliest', isolationLevel: lib.FetchIsolationLevels.READ_COMMITTED })
     }
   })
 }

@@ -1,6 +1,6 @@
 // node-rdkafka: does each of the five actions once.
 'use strict'
-const { address, topic, pkg, Missing, values, read, gone, all, sleep } = require('./actions')
+const { address, topic, pkg, Missing, values, read, there, gone, all, sleep } = require('./actions')
 const lib = require(pkg)
 
 const connect = client => new Promise((resolve, reject) => client.connect({ timeout: 10000 }, err => err ? reject(err) : resolve()))
@@ -52,7 +52,7 @@ all({
       await call(a, 'createTopic', { topic: topic + '-gone', num_partitions: 1, replication_factor: 1 }, 10000)
       await withProducer({}, async p => {
         const listed = async () => (await call(p, 'getMetadata', { timeout: 10000 })).topics.some(t => t.name === topic + '-gone')
-        if (!await listed()) throw new Error('topics not listed')
+        await there(listed)
         await call(a, 'deleteTopic', topic + '-gone', 10000)
         await gone(listed)
       })

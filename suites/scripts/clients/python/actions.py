@@ -45,6 +45,15 @@ def read(poll, want, patience=30):
         raise AssertionError("read %s, not %s" % (sorted(got), sorted(want)))
 
 
+def there(listed, patience=10):
+    """Waits until listed() is true."""
+    end = time.time() + patience
+    while not listed():
+        if time.time() > end:
+            raise AssertionError("a new topic is not listed")
+        time.sleep(0.05)
+
+
 def gone(listed, patience=10):
     """Waits until listed() is false."""
     end = time.time() + patience

@@ -77,8 +77,12 @@ async fn admin(address: &str, topic: &str) -> Outcome {
     }
     let c = consumer(address, "alone")?;
     let listed = || -> Result<bool, Box<dyn Error>> { Ok(c.fetch_metadata(None, SHORT)?.topics().iter().any(|t| t.name() == gone)) };
-    if !listed()? {
-        return Err("topics not listed".into());
+    let end = Instant::now() + SHORT;
+    while !listed()? {
+        if Instant::now() > end {
+            return Err("a new topic is not listed".into());
+        }
+        std::thread::sleep(Duration::from_millis(50));
     }
     for r in a.delete_topics(&[&gone], &AdminOptions::new().operation_timeout(Some(SHORT))).await? {
         r.map_err(|(t, e)| format!("{t}: {e}"))?;

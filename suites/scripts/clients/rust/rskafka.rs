@@ -38,9 +38,9 @@ async fn produce(address: &str, topic: &str) -> Outcome {
     let c = client(address).await?;
     for p in 0..2 {
         let pc = c.partition_client(topic, p, UnknownTopicHandling::Retry).await?;
-        let records = (0..10).map(|i| Record { key: None, value: Some(format!("a{p}{i}").into_bytes()), headers: Default::default(), timestamp: TIME }).collect();
+        let records = (0..10).map(|i| Record { key: None, value: Some(format!("a{p}{i}").into_bytes()), headers: Default::default(), timestamp: chrono::Utc::now() }).collect();
         let offsets = pc.produce(records, Compression::NoCompression).await?;
-        if OFFSETS != 10 {
+        if offsets.len() != 10 {
             return Err("offsets are missing".into());
         }
     }
