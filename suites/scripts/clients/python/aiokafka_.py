@@ -1,9 +1,21 @@
 """aiokafka: does each of the five actions once."""
 import asyncio
+import inspect
 import os
 import sys
 
+import aiokafka
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
+# old releases want to be told the loop
+if "loop" in inspect.signature(AIOKafkaProducer.__init__).parameters and sys.version_info < (3, 10):
+    NewProducer, NewConsumer = AIOKafkaProducer, AIOKafkaConsumer
+
+    def AIOKafkaProducer(**more):
+        return NewProducer(loop=asyncio.get_event_loop(), **more)
+
+    def AIOKafkaConsumer(*topics, **more):
+        return NewConsumer(*topics, loop=asyncio.get_event_loop(), **more)
 
 from actions import Missing, attempt, values
 
@@ -95,7 +107,7 @@ async def group():
 
 
 async def transaction():
-    if not hasattr(AIOKafkaProducer, "begin_transaction"):
+    if not hasattr(aiokafka.AIOKafkaProducer, "begin_transaction"):
         raise Missing("no transactions")
     p = producer(transactional_id=topic)
     await p.start()

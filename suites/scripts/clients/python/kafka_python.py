@@ -28,6 +28,7 @@ def poll(c):
 
 
 def assign_all(c, of):
+    c.topics()  # old releases know partitions only after this
     parts = [TopicPartition(of, p) for p in c.partitions_for_topic(of)]
     c.assign(parts)
     c.seek_to_beginning(*parts)
