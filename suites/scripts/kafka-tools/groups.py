@@ -112,7 +112,7 @@ def static_twice(args):
 def through_restarts(args, limit=180):
     """Two members and an idempotent producer while the broker is restarted: everything arrives, nothing is written twice."""
     def case(tools, topic):
-        producer = tools.producer(topic, "--throughput", 150, "--max-messages", 6000)
+        producer = tools.producer(topic, "--throughput", 150, "--max-messages", 6000, *tools.retries(topic))
         members = [tools.consumer(topic, topic, *args) for _ in range(2)]
         same(producer.end(limit), 0, "the producer's exit code")
         sent = acked(producer, 6000)

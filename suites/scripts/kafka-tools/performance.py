@@ -58,7 +58,7 @@ def copier(*args, count=2000, patience=120):
     """Copies in transactions, some of them aborted: read_committed sees each record of the input once."""
     def case(tools, topic):
         source = topic + "-in"
-        produce = ["--throughput", 150] if patience > 120 else []
+        produce = ["--throughput", 150, *tools.retries(topic)] if patience > 120 else []
         producer = tools.producer(source, "--max-messages", count, *produce)
         same(producer.end(patience), 0, "the producer's exit code")
         sent = acked(producer, count)

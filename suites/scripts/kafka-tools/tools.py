@@ -39,6 +39,12 @@ class Tools:
         tool = self.run("VerifiableProducer", "--bootstrap-server", self.address, "--topic", topic, "--max-messages", count, *args)
         return acked(tool, count)
 
+    def retries(self, topic):
+        """Options of a verifiable producer that tries again, which it does not by itself."""
+        with open("retries-" + topic, "w") as f:
+            f.write("retries=2147483647\nenable.idempotence=true\n")
+        return ["--command-config", f.name]
+
     def producer(self, topic, *args):
         return self.start("VerifiableProducer", "--bootstrap-server", self.address, "--topic", topic, *args)
 
@@ -129,7 +135,7 @@ class Tool:
 
 def same(got, want, what):
     if got != want:
-        raise AssertionError(f"{what}: {got}, not {want}")
+        raise AssertionError(f"{what}: {str(got)[:300]}, not {str(want)[:300]}")
 
 
 def acked(tool, count, offsets=True):
