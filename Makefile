@@ -3,6 +3,7 @@ GO ?= go
 FUZZTIME ?= 5m
 ROUNDS ?= 500
 STREAMS ?= 20
+CONNECT ?= 20
 TOPICS ?= 1000,5000
 PIPELINE ?= 50
 MINUTES ?= 30
@@ -65,6 +66,9 @@ suite-%:
 
 streams: ## a Kafka Streams application, exactly once, killed with the broker STREAMS (20) times, on minibroker and on Apache Kafka
 	MINIBROKER_STREAMS_ROUNDS=$(STREAMS) $(GO) test ./integration -count=1 -timeout 60m -run TestStreams -v
+
+connect: ## two workers of Kafka Connect, exactly-once sources, ended and killed with the broker CONNECT (20) times, on minibroker and on Apache Kafka
+	MINIBROKER_CONNECT_ROUNDS=$(CONNECT) $(GO) test ./integration -count=1 -timeout 60m -run TestConnect -v
 
 bench: ## all brokers side by side and the machine's limits, three rounds: about an hour; KAFKA_HOME names Kafka, KLITE klite, BENCH more flags
 	$(GO) run ./bench report $(BENCH)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -54,7 +55,9 @@ type pipelineClient struct {
 	mu      sync.Mutex
 	running *exec.Cmd
 	stopped bool
+	asked   bool            // whether the process that runs was asked to end
 	said    strings.Builder // what processes that ended by themselves printed last
+	last    string          // what the last one printed, however it ended
 	ended   int             // how many did
 	done    chan struct{}
 }
@@ -78,11 +81,12 @@ func (c *pipelineClient) run() {
 			err = cmd.Wait()
 		}
 		c.mu.Lock()
-		c.running = nil
-		if err == nil || !strings.Contains(err.Error(), "killed") {
+		c.running, c.last = nil, out.String()[max(0, out.Len()-4000):]
+		if !c.asked && (err == nil || !strings.Contains(err.Error(), "killed")) {
 			c.ended++
-			fmt.Fprintf(&c.said, "%v: %s\n", err, out.String()[max(0, out.Len()-4000):])
+			fmt.Fprintf(&c.said, "%v: %s\n", err, c.last)
 		}
+		c.asked = false
 		c.mu.Unlock()
 	}
 }
@@ -93,6 +97,16 @@ func (c *pipelineClient) kill() {
 	defer c.mu.Unlock()
 	if c.running != nil && c.running.Process != nil {
 		c.running.Process.Kill()
+	}
+}
+
+// terminate asks the process that runs to end, with SIGTERM.
+func (c *pipelineClient) terminate() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running != nil && c.running.Process != nil {
+		c.asked = true
+		c.running.Process.Signal(syscall.SIGTERM)
 	}
 }
 
