@@ -100,7 +100,7 @@ func (a *API) electable(image *metadata.Image, name string, number int32, kind i
 		return id, usualError(codePreferredLeaderNotAvailable)
 	}
 	for _, replica := range p.Replicas {
-		if image.LeaderAvailable(replica) {
+		if image.MayLead(p, replica) {
 			return id, nil
 		}
 	}

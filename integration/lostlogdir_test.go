@@ -50,6 +50,7 @@ func TestLogDirFailsInUse(t *testing.T) {
 		}
 	}
 	b.wantLogDirs(lost)
+	b.electWhileLost("two", lost)
 	b.create("new", 3)
 	for i := range int32(3) {
 		b.produce("new", i, 0)
@@ -70,6 +71,34 @@ func TestLogDirFailsInUse(t *testing.T) {
 		}
 	}
 	b.deleteWhileLost()
+}
+
+// electWhileLost asks for leaders of partitions in a directory that failed: there are none to elect.
+func (b *twoDirs) electWhileLost(topic string, lost []int32) {
+	b.t.Helper()
+	for kind, want := range []int16{kerr.PreferredLeaderNotAvailable.Code, kerr.EligibleLeadersNotAvailable.Code} {
+		request := kmsg.NewElectLeadersRequest()
+		request.ElectionType, request.TimeoutMillis = int8(kind), 5000
+		asked := kmsg.NewElectLeadersRequestTopic()
+		asked.Topic, asked.Partitions = topic, []int32{0, 1, 2, 3}
+		request.Topics = append(request.Topics, asked)
+		answer, err := b.conn.Request(&request, 2)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		for _, p := range answer.(*kmsg.ElectLeadersResponse).Topics[0].Partitions {
+			want := want
+			if !slices.Contains(lost, p.Partition) {
+				want = kerr.ElectionNotNeeded.Code
+			}
+			if p.ErrorCode != want {
+				b.t.Errorf("election of kind %d in %s-%d: error %d %s, expected %d", kind, topic, p.Partition, p.ErrorCode, text(p.ErrorMessage), want)
+			}
+		}
+	}
+	if have := b.leaderless(topic); !slices.Equal(have, lost) {
+		b.t.Errorf("partitions %v have no leader after the elections, expected %v", have, lost)
+	}
 }
 
 // deleteWhileLost deletes a topic of which a part is lost, makes it again, and then takes the last directory away.

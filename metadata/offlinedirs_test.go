@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -57,6 +58,13 @@ func TestDirectoryOffline(t *testing.T) {
 	}
 	if got := offline(); !slices.Equal(got, []int32{1}) {
 		t.Errorf("without a leader: %v", got)
+	}
+	yes := "true"
+	if err := errors.Join(n.ElectUnclean([]PartitionID{{topic.ID, 1}}), n.AlterConfigs([]ConfigChange{{ResourceTopic, "t", uncleanKey, &yes}})); err != nil {
+		t.Fatal(err)
+	}
+	if got := offline(); !slices.Equal(got, []int32{1}) {
+		t.Errorf("without a leader after elections: %v", got)
 	}
 	n.stop()
 	n.adjust = func(o *Options) { o.DirectoryIDs, o.DirectoriesFailed = dirs[:1], true }

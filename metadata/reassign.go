@@ -131,6 +131,7 @@ func (s *Store) ElectUnclean(ids []PartitionID) error {
 				return nil, err
 			}
 			e.minISR = min(i.minISR(t.Name, s.o.MinISR), len(p.Replicas))
+			e.alive = func(id int32) bool { return i.MayLead(p, id) }
 			if r := e.change(t, p); !r.empty() {
 				records = append(records, r)
 			}
@@ -145,7 +146,7 @@ func (s *Store) electAllowed() error {
 	for more := true; more; {
 		err := s.update(func(i *Image) ([]Record, error) {
 			e := election{gone: -1, alive: i.alive, anyReplica: func(topic string) bool { return i.uncleanElection(topic, s.o.UncleanElection) }}
-			records := i.electAll(e, s.o.MinISR, func(p *Partition) bool { return p.Leader == NoLeader })
+			records := i.electAll(e, s.o.MinISR, func(p *Partition) bool { return p.Leader == NoLeader && !i.InOfflineDirectory(p) })
 			more = len(records) > maxBatchRecords
 			return records[:min(len(records), maxBatchRecords)], nil
 		})
@@ -179,5 +180,7 @@ func (s *Store) LeaderEpoch() int32 { return s.Image().lastEpoch }
 // known by configuration.
 func (i *Image) KRaftVersion() int16 { return i.kraftVersion }
 
-// LeaderAvailable says whether a broker is up and may lead partitions.
-func (i *Image) LeaderAvailable(id int32) bool { return i.alive(id) }
+// MayLead says whether a broker is up and may lead a partition; this node may not where its replica lies in a log dir that failed.
+func (i *Image) MayLead(p *Partition, id int32) bool {
+	return i.alive(id) && (id != i.NodeID || !i.InOfflineDirectory(p))
+}
