@@ -36,10 +36,10 @@ func bindAll(listeners []config.Listener) (bound []boundListener, err error) {
 	return bound, nil
 }
 
-// advertised is the address that clients of a listener are told.
+// advertised is the address that clients of a listener are told; there is none when it is not advertised.
 func (b *Broker) advertised(listener string) (handlers.Endpoint, bool) {
 	for _, l := range b.listeners {
-		if l.config.Name == listener {
+		if l.config.Name == listener && l.config.Advertised {
 			host, port := l.advertised()
 			return handlers.Endpoint{Host: host, Port: port}, true
 		}
@@ -47,7 +47,7 @@ func (b *Broker) advertised(listener string) (handlers.Endpoint, bool) {
 	return handlers.Endpoint{}, false
 }
 
-// Advertised is HOST:PORT as clients of a listener are told; "" when there is none of that name.
+// Advertised is HOST:PORT as clients of a listener are told; "" when there is none of that name, or it is not advertised.
 func (b *Broker) Advertised(listener string) string {
 	e, ok := b.advertised(listener)
 	if !ok {
@@ -65,10 +65,13 @@ func (l boundListener) advertised() (host string, port int32) {
 	return l.config.AdvertisedHost, port
 }
 
-// endpoints are the client listeners as the broker registers them.
+// endpoints are the advertised client listeners as the broker registers them.
 func (b *Broker) endpoints() []metadata.Endpoint {
 	var out []metadata.Endpoint
 	for _, l := range b.listeners {
+		if !l.config.Advertised {
+			continue
+		}
 		host, port := l.advertised()
 		out = append(out, metadata.Endpoint{Name: l.config.Name, Host: host, Port: uint16(port), Protocol: securityProtocol(l.config.Protocol)})
 	}

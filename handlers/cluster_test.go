@@ -142,3 +142,36 @@ func TestTelemetryFollowsTheSubscriptions(t *testing.T) {
 		t.Errorf("counted: %+v", s)
 	}
 }
+
+// TestClusterByAHiddenListener: over a listener that is not advertised there is no broker, and so no controller.
+func TestClusterByAHiddenListener(t *testing.T) {
+	a := newAdminAPI(t)
+	for listener, want := range map[string]int32{"PLAINTEXT": 1, "HIDDEN": -1} {
+		request := kmsg.NewPtrDescribeClusterRequest()
+		request.Version, request.EndpointType = 2, brokerEndpoints
+		response, err := a.Handle(context.Background(), &protocol.Request{Key: request.Key(), Version: 2, Body: request, Listener: listener})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer := response.Body.(*kmsg.DescribeClusterResponse); answer.ControllerID != want || (len(answer.Brokers) == 1) != (want == 1) {
+			t.Errorf("by %s: controller %d, brokers %v", listener, answer.ControllerID, answer.Brokers)
+		}
+	}
+}
+
+// TestMarkerWithoutAnEpoch: no batch can be made of it, neither here nor in Kafka.
+func TestMarkerWithoutAnEpoch(t *testing.T) {
+	a := newAdminAPI(t)
+	a.create("orders", 1)
+	request := kmsg.NewPtrWriteTxnMarkersRequest()
+	marker := kmsg.NewWriteTxnMarkersRequestMarker()
+	marker.ProducerID, marker.ProducerEpoch = 1, -1
+	topic := kmsg.NewWriteTxnMarkersRequestMarkerTopic()
+	topic.Topic, topic.Partitions = "orders", []int32{0}
+	marker.Topics = append(marker.Topics, topic)
+	request.Markers = append(request.Markers, marker)
+	answer := ask[*kmsg.WriteTxnMarkersResponse](a, 1, request)
+	if got := answer.Markers[0].Topics[0].Partitions[0].ErrorCode; got != codeUnknownServerError {
+		t.Errorf("error %d", got)
+	}
+}

@@ -27,12 +27,13 @@ func (a *API) describeCluster(_ context.Context, req *protocol.Request, body *km
 		return answer, nil
 	}
 	answer.ClusterID = a.meta.Image().ClusterID
-	answer.ControllerID = a.config.NodeID()
+	answer.ControllerID = -1 // where clients cannot reach any broker
 	if body.IncludeClusterAuthorizedOperations {
 		answer.ClusterAuthorizedOperations = clusterOperations
 	}
 	if endpoint, ok := a.advertised(req.Listener); ok {
 		broker := kmsg.NewDescribeClusterResponseBroker()
+		answer.ControllerID = a.config.NodeID()
 		broker.NodeID, broker.Host, broker.Port = a.config.NodeID(), endpoint.Host, endpoint.Port
 		broker.Rack = a.rack()
 		answer.Brokers = append(answer.Brokers, broker)

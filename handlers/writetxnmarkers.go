@@ -35,6 +35,9 @@ func (a *API) writeTxnMarkers(_ context.Context, _ *protocol.Request, body *kmsg
 }
 
 func (a *API) writeMarker(m *kmsg.WriteTxnMarkersRequestMarker, p txn.Partition) int16 {
+	if m.ProducerID != -1 && m.ProducerEpoch == -1 {
+		return codeUnknownServerError // Kafka cannot build such a batch
+	}
 	err := a.markers.WriteMarker(txn.Marker{
 		Partition: p, ProducerID: m.ProducerID, ProducerEpoch: m.ProducerEpoch, CoordinatorEpoch: m.CoordinatorEpoch,
 		Commit: m.Committed, Version: txn.Version(m.TransactionVersion),

@@ -5,19 +5,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
 
-// pythonClient is the release of confluent-kafka, librdkafka for Python, that tests run.
-const pythonClient = "confluent-kafka==2.16.1"
+// pythonClients are the releases of clients for Python that tests run: confluent-kafka, which is librdkafka, and kafka-python.
+const pythonClients = "confluent-kafka==2.16.1 kafka-python==3.0.12"
 
-// python is the interpreter of an environment that has confluent-kafka. The environment is made once and kept in the
+// python is the interpreter of an environment that has these clients. The environment is made once and kept in the
 // user's cache. Where Python is missing the test is skipped; under CI=true it fails instead.
 func python(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
-		skipOrFail(t, "needs python3 in PATH (with its venv module) to run librdkafka's client for Python")
+		skipOrFail(t, "needs python3 in PATH (with its venv module) to run clients for Python")
 	}
 	bin, err := pythonEnvironment()
 	if err != nil {
@@ -32,13 +33,13 @@ var pythonEnvironment = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(cache, "minibroker", pythonClient)
+	dir := filepath.Join(cache, "minibroker", strings.ReplaceAll(pythonClients, " ", "+"))
 	bin := filepath.Join(dir, "bin", "python3")
 	done := filepath.Join(dir, ".complete")
 	if _, err := os.Stat(done); err == nil {
 		return bin, nil
 	}
-	for _, step := range [][]string{{"python3", "-m", "venv", "--clear", dir}, {bin, "-m", "pip", "install", "-q", pythonClient}} {
+	for _, step := range [][]string{{"python3", "-m", "venv", "--clear", dir}, append([]string{bin, "-m", "pip", "install", "-q"}, strings.Fields(pythonClients)...)} {
 		if out, err := exec.Command(step[0], step[1:]...).CombinedOutput(); err != nil {
 			return "", fmt.Errorf("%v: %w\n%s", step, err, out)
 		}

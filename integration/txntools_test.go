@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// recordToolsEnv has TestTransactionTools and TestGroupTools start Apache Kafka and record what the tools print against it.
+// recordToolsEnv has the tests that compare tools and admin clients start Apache Kafka and record what they print against it.
 const recordToolsEnv = "MINIBROKER_RECORD_TOOLS"
 
 // transactionRuns are the runs of kafka-transactions.sh, in order. Partition 1 of topic orders has two hanging
