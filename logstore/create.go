@@ -19,18 +19,20 @@ import (
 //
 // A directory that is there already is loaded like any other.
 func createLog(env *env, o LogOptions) (*Log, error) {
-	_, err := env.fsys.Stat(o.Dir)
-	if err == nil {
-		l, err := openLog(env, o)
-		if err != nil {
+	l, err := newLog(env, o)
+	if err != nil {
+		return nil, err
+	}
+	err = vfs.Mkdir(env.fsys, o.Dir, 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		if l, err = openLog(env, o); err != nil {
 			return nil, err
 		}
 		return l, env.fsys.SyncDir(filepath.Dir(o.Dir))
 	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	if errors.Is(err, fs.ErrNotExist) { // the data directory was taken away
+		err = env.fsys.MkdirAll(o.Dir, 0o755)
 	}
-	l, err := newLog(env, o)
 	if err != nil {
 		return nil, err
 	}
@@ -41,13 +43,10 @@ func createLog(env *env, o LogOptions) (*Log, error) {
 	return l, nil
 }
 
-// createFiles makes the files that Kafka makes for a new partition, and the
-// state of an empty log.
+// createFiles makes the files that Kafka makes for a new partition in its
+// directory, and the state of an empty log.
 func (l *Log) createFiles(o LogOptions) error {
 	fsys := l.env.fsys
-	if err := fsys.MkdirAll(o.Dir, 0o755); err != nil {
-		return err
-	}
 	// Kafka takes a directory whose partition.metadata is a part of one offline:
 	// the end of the process must not leave that.
 	id := formatPartitionMetadata(PartitionMetadata{TopicID: o.TopicID})

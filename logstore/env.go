@@ -3,6 +3,7 @@ package logstore
 import (
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"minibroker/internal/vfs"
 )
@@ -19,12 +20,24 @@ type env struct {
 	// called with any lock held. nil outside of a store.
 	suspect func(dir string, err error)
 
+	lastConfig atomic.Pointer[Config]
+
 	chunks chunkPool
 	walks  walkPool
 
 	// background runs what an append must not wait for, such as the flush
 	// after a roll. Who closes a log or a store waits for it.
 	background sync.WaitGroup
+}
+
+// sharedConfig is a copy of the settings that logs opened one after another have in
+// common: most topics have none of their own.
+func (e *env) sharedConfig(c Config) *Config {
+	if last := e.lastConfig.Load(); last != nil && *last == c {
+		return last
+	}
+	e.lastConfig.Store(&c)
+	return &c
 }
 
 func newEnv(fsys vfs.FS, logger *slog.Logger, openFileLimit int) *env {

@@ -39,6 +39,7 @@ type LeaderEpochs struct {
 	mu      sync.Mutex // one change at a time
 	behind  bool       // the file does not have the entries yet
 	missing bool       // there is no file yet
+	unread  bool       // there is a file, and nobody has looked at it
 	entries atomic.Pointer[[]epochStart]
 }
 
@@ -47,6 +48,13 @@ type LeaderEpochs struct {
 func newLeaderEpochs(fsys vfs.FS, dir string) *LeaderEpochs {
 	e := &LeaderEpochs{fsys: fsys, path: filepath.Join(dir, leaderEpochCheckpointName), behind: true, missing: true}
 	e.entries.Store(new([]epochStart))
+	return e
+}
+
+// unreadLeaderEpochs is for a directory whose file tells of no epoch that counts.
+func unreadLeaderEpochs(fsys vfs.FS, dir string) *LeaderEpochs {
+	e := newLeaderEpochs(fsys, dir)
+	e.missing, e.unread = false, true
 	return e
 }
 
@@ -122,7 +130,7 @@ func (e *LeaderEpochs) storeLocked(entries []epochStart) error {
 	if err := vfs.WriteFileAtomic(e.fsys, e.path, formatLeaderEpochs(entries), 0o644); err != nil {
 		return err
 	}
-	e.behind, e.missing = false, false
+	e.behind, e.missing, e.unread = false, false, false
 	e.entries.Store(&entries)
 	return nil
 }
@@ -253,6 +261,13 @@ func (e *LeaderEpochs) settle() error {
 	if e.missing && len(e.load()) == 0 {
 		return touch(e.fsys, e.path)
 	}
+	if e.unread && len(e.load()) == 0 {
+		info, err := e.fsys.Stat(e.path)
+		if err == nil && info.Size() == 0 {
+			e.behind, e.unread = false, false // it is as right as one that tells of none
+			return nil
+		}
+	}
 	return e.storeLocked(e.load())
 }
 
@@ -282,7 +297,7 @@ func (e *LeaderEpochs) replace(entries []epochStart) error {
 func (e *LeaderEpochs) adopt(other *LeaderEpochs) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.path, e.behind = other.path, other.behind
+	e.path, e.behind, e.missing, e.unread = other.path, other.behind, other.missing, other.unread
 	e.entries.Store(other.entries.Load())
 }
 

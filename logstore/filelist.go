@@ -52,6 +52,21 @@ func (f fileList) unfinished() bool {
 	})
 }
 
+// blank reports whether the only segment is one at offset 0 without a byte.
+func (f fileList) blank() (bool, error) {
+	first := segmentFileName(0, logSuffix)
+	for _, e := range f {
+		if strings.HasSuffix(e.Name(), logSuffix) && e.Name() != first {
+			return false, nil
+		}
+	}
+	if !f.has(first) || f.unfinished() {
+		return false, nil
+	}
+	size, err := f.size(first)
+	return size == 0, err
+}
+
 func (f fileList) names() []string {
 	names := make([]string, len(f))
 	for i, e := range f {

@@ -25,6 +25,7 @@ type loader struct {
 	cfg      *Config
 	segments []*segment
 
+	blank     bool           // one segment at offset 0 without a byte
 	snapshots *ProducerState // lists the snapshot files
 	unsynced  []int64        // snapshots written
 }
@@ -54,10 +55,11 @@ func openLog(env *env, o LogOptions) (*Log, error) {
 // newLog is a log without files.
 func newLog(env *env, o LogOptions) (*Log, error) {
 	l := &Log{env: env, keepIndexes: o.KeepIndexes, lastFlush: time.Now()}
-	l.dir.Store(&o.Dir)
-	l.config.Store(&o.Config)
+	dir, id := o.Dir, o.TopicID // o is not kept
+	l.dir.Store(&dir)
+	l.config.Store(env.sharedConfig(o.Config))
 	l.unstable.Store(-1)
-	l.topicID.Store(&o.TopicID)
+	l.topicID.Store(&id)
 	name, err := parseDirName(filepath.Base(o.Dir))
 	if err != nil {
 		return nil, err
@@ -91,7 +93,10 @@ func (d *loader) load(deleted bool) error {
 	if err := d.topicID(); err != nil {
 		return err
 	}
-	derive, err := d.openEpochs(fresh)
+	if d.blank, err = files.blank(); err != nil {
+		return err
+	}
+	derive, err := d.openEpochs(fresh, files)
 	if err != nil {
 		return err
 	}
@@ -167,11 +172,13 @@ func (d *loader) openSegments(files fileList) error {
 
 func (d *loader) openSegment(base int64, files fileList) error {
 	s := newSegment(d.log, base, d.cfg)
-	size, err := files.size(segmentFileName(base, logSuffix))
-	if err != nil {
-		return err
+	if !d.blank {
+		size, err := files.size(segmentFileName(base, logSuffix))
+		if err != nil {
+			return err
+		}
+		s.size.Store(size)
 	}
-	s.size.Store(size)
 	s.unchecked.Store(true)
 	s.found = true
 	s.indexed = files.has(segmentFileName(base, indexSuffix)) && files.has(segmentFileName(base, timeIndexSuffix))

@@ -30,10 +30,17 @@ func setMalformedAside(fsys vfs.FS, logger *slog.Logger, path, instead string, d
 
 // openEpochs opens the epochs. When their file is malformed they are gathered
 // again from all batches; derive tells so.
-func (d *loader) openEpochs(fresh bool) (derive bool, err error) {
+//
+// Of a log that has no batch yet all epochs are cut off by the load, so that
+// there is nothing to read.
+func (d *loader) openEpochs(fresh bool, files fileList) (derive bool, err error) {
 	l := d.log
 	if fresh {
 		l.epochs = newLeaderEpochs(l.env.fsys, d.o.Dir)
+		return false, nil
+	}
+	if d.blank && files.has(leaderEpochCheckpointName) {
+		l.epochs = unreadLeaderEpochs(l.env.fsys, d.o.Dir)
 		return false, nil
 	}
 	l.epochs, err = openLeaderEpochs(l.env.fsys, d.o.Dir)

@@ -61,6 +61,9 @@ func (d *Deferred) Rename(oldname, newname string) error {
 // Truncate sets the size of a file.
 func (d *Deferred) Truncate(name string, size int64) error { return Truncate(d.FS, name, size) }
 
+// Mkdir makes a directory.
+func (d *Deferred) Mkdir(name string, perm fs.FileMode) error { return Mkdir(d.FS, name, perm) }
+
 // SyncDir notes the directory, or after Flush syncs it.
 func (d *Deferred) SyncDir(name string) error {
 	if d.note(&d.dirs, name) {

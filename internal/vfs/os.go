@@ -48,11 +48,19 @@ func (osFS) Truncate(name string, size int64) error {
 }
 
 // MkdirAll makes one system call where the directory above is there, which it mostly is.
-func (osFS) MkdirAll(name string, perm fs.FileMode) error {
-	if err := again(func() error { return unix.Mkdir(name, uint32(perm.Perm())) }); err == nil {
+func (o osFS) MkdirAll(name string, perm fs.FileMode) error {
+	if err := o.Mkdir(name, perm); err == nil {
 		return nil
 	}
 	return os.MkdirAll(name, perm)
+}
+
+// Mkdir makes a directory.
+func (osFS) Mkdir(name string, perm fs.FileMode) error {
+	if err := again(func() error { return unix.Mkdir(name, uint32(perm.Perm())) }); err != nil {
+		return &fs.PathError{Op: "mkdir", Path: name, Err: err}
+	}
+	return nil
 }
 
 func (osFS) SetModTime(name string, t time.Time) error { return os.Chtimes(name, time.Time{}, t) }

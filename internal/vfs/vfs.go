@@ -97,6 +97,29 @@ func Truncate(fsys FS, name string, size int64) error {
 	return errors.Join(file.Truncate(size), file.Close())
 }
 
+// DirMaker is a file system that makes one directory.
+type DirMaker interface {
+	// Mkdir makes a directory in one that is there; fs.ErrExist when there is
+	// something of the name already.
+	Mkdir(name string, perm fs.FileMode) error
+}
+
+// Mkdir makes a directory that is not there yet, else it is fs.ErrExist: in one
+// call where the file system has one. The one above may be missing where it has none.
+func Mkdir(fsys FS, name string, perm fs.FileMode) error {
+	if m, ok := fsys.(DirMaker); ok {
+		return m.Mkdir(name, perm)
+	}
+	_, err := fsys.Stat(name)
+	if err == nil {
+		return &fs.PathError{Op: "mkdir", Path: name, Err: fs.ErrExist}
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return fsys.MkdirAll(name, perm)
+}
+
 // ReadFile reads a whole file.
 func ReadFile(fsys FS, name string) ([]byte, error) {
 	f, err := fsys.OpenFile(name, os.O_RDONLY, 0)
