@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -97,7 +98,8 @@ func TestCallsPerPartition(t *testing.T) {
 
 	s = open()
 	must(t, s.Close(CleanStop{}))
-	stopped := maps.Clone(load) // Kafka too takes an epoch without records away at a load
+	stopped := maps.Clone(load)
+	stopped[vfs.OpStat]++ // is there anything in the file of epochs?
 	for kind, n := range map[vfs.Kind]int{vfs.OpCreate: 1, vfs.OpWrite: 1, vfs.OpSync: 1, vfs.OpClose: 1, vfs.OpRename: 1, vfs.OpSyncDir: 1} {
 		stopped[kind] += n
 	}
@@ -177,5 +179,120 @@ func BenchmarkManyLogs(b *testing.B) {
 	}
 	if err := s.Close(CleanStop{}); err != nil {
 		b.Fatal(err)
+	}
+}
+
+// TestSettleBesideUse: a loaded log grows its indexes and writes its epochs beside the first appends, reads and flushes, and
+// beside its end. Nothing is lost, whichever comes first.
+func TestSettleBesideUse(t *testing.T) {
+	mem := vfs.NewMem()
+	tp := func(i int) TopicPartition { return TopicPartition{Topic: "t", Partition: int32(i)} }
+	const logs, rounds = 6, 5
+	config := DefaultConfig()
+	config.IndexIntervalBytes = 1
+	o := Options{FS: mem, Dirs: []string{"/data"}, NodeID: 1, Default: config}
+	s := openStore(t, o)
+	for i := range logs {
+		_, err := s.Create(tp(i), NewUUID(), nil, config)
+		must(t, err)
+	}
+	for round := range rounds {
+		if round%2 == 0 {
+			must(t, s.Close(CleanStop{}))
+		} else {
+			must(t, s.Abort())
+		}
+		s = openStore(t, o)
+		var everyone sync.WaitGroup
+		for i := range logs {
+			l := s.Log(tp(i))
+			must(t, l.BeginEpoch(l.epochAfter()))
+			everyone.Go(func() { mustBeside(t, l.SettleLoad()) })
+			everyone.Go(func() { mustBeside(t, l.SettleLoad()) })
+			if i < logs/2 { // the others stay without a record
+				set := numbered(t, 10*round, 10)
+				everyone.Go(func() {
+					_, err := l.Append(set, AppendOptions{LeaderEpoch: int32(round)})
+					mustBeside(t, err, l.Flush(l.EndOffset()))
+				})
+			}
+			everyone.Go(func() {
+				_, err := l.Read(l.StartOffset(), 1<<20, ReadOptions{UpperBound: l.EndOffset()})
+				mustBeside(t, err)
+				_, _, _, _, err = l.OffsetForTimestamp(0, l.EndOffset())
+				mustBeside(t, err)
+			})
+			if round == rounds-1 && i%2 == 1 {
+				everyone.Go(func() { mustBeside(t, l.Flush(l.EndOffset())) })
+			}
+		}
+		everyone.Wait()
+	}
+	for i := range logs {
+		want := 0
+		if i < logs/2 {
+			want = 10 * rounds
+		}
+		l := s.Log(tp(i))
+		if got, err := readFrom(l, 0, 1<<20, l.EndOffset()); err != nil || !slices.Equal(got, counting(0, want)) {
+			t.Errorf("log %d: %d records, want %d, %v", i, len(got), want, err)
+		}
+		for _, f := range []struct {
+			suffix string
+			size   int64
+		}{{indexSuffix, int64(config.IndexBytes / 8 * 8)}, {timeIndexSuffix, int64(config.IndexBytes / 12 * 12)}} {
+			info, err := mem.Stat(filepath.Join(l.Dir(), segmentFileName(0, f.suffix)))
+			if err != nil || info.Size() != f.size {
+				t.Errorf("log %d: %s settled with %v, %v, want %d", i, f.suffix, info, err, f.size)
+			}
+		}
+	}
+	must(t, s.Close(CleanStop{}))
+	if found, err := Verify(mem, "/data"); err != nil || len(found) > 0 {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// mustBeside is must for a goroutine beside the test's.
+func mustBeside(t *testing.T, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSettleMeetsTheEnd: logs that are closed, abandoned or deleted while they settle.
+func TestSettleMeetsTheEnd(t *testing.T) {
+	mem := vfs.NewMem()
+	o := Options{FS: mem, Dirs: []string{"/data"}, NodeID: 1}
+	for round := range 10 {
+		s := openStore(t, o)
+		tp := TopicPartition{Topic: "t", Partition: int32(round)}
+		_, err := s.Create(tp, NewUUID(), nil, DefaultConfig())
+		must(t, err)
+		must(t, s.Close(CleanStop{}))
+		s = openStore(t, o)
+		var everyone sync.WaitGroup
+		for _, l := range s.Logs() {
+			must(t, l.BeginEpoch(l.epochAfter()))
+			everyone.Go(func() { mustBeside(t, l.SettleLoad()) })
+		}
+		everyone.Go(func() {
+			switch round % 3 {
+			case 0:
+				mustBeside(t, s.Close(CleanStop{}))
+			case 1:
+				mustBeside(t, s.Abort())
+			default:
+				mustBeside(t, s.Delete(tp))
+			}
+		})
+		everyone.Wait()
+		must(t, s.Close(CleanStop{}))
+		if found, err := Verify(mem, "/data"); err != nil || len(found) > 0 {
+			t.Errorf("round %d: %v, %v", round, found, err)
+		}
 	}
 }
