@@ -11,10 +11,10 @@ import (
 const (
 	// firstRest is how long after the start memory is given back first: clients that waited for the broker, which need what
 	// the start needed, have their first answers by then.
-	firstRest = 250 * time.Millisecond
+	firstRest = 50 * time.Millisecond
 	// restAfter is how long nothing is collected before the broker counts as at rest.
 	restAfter = 2 * time.Second
-	// restEvery is the time between two times of giving back, which costs some milliseconds and a few page faults after it.
+	// restEvery is the time between two rests that are used so, which costs some milliseconds and a few page faults after it.
 	restEvery = time.Minute
 )
 
@@ -26,7 +26,7 @@ type rest struct {
 
 	mu     sync.Mutex
 	timer  *time.Timer
-	given  time.Time // last; zero before
+	given  time.Time // last, but for the first time; zero before
 	cycles uint64    // of the collector, up to the last that was due to giving back
 	ended  bool
 }
@@ -64,11 +64,14 @@ func (r *rest) collected() bool {
 func (r *rest) run() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended {
-		return
+	if r.ended || time.Until(r.given.Add(r.every)) > 0 {
+		return // the latter when the timer was set while it ran out
 	}
 	r.giveBack()
-	r.given, r.cycles = time.Now(), collections()
+	if r.cycles > 0 {
+		r.given = time.Now()
+	}
+	r.cycles = collections()
 }
 
 func (r *rest) stop() {
