@@ -2,8 +2,8 @@ package main
 
 import "slices"
 
-// clients are the libraries of the client matrix. The oldest releases were found by trying on Apache Kafka 4.4.0; where below is empty,
-// the registry has nothing older, or nothing that builds and has these calls.
+// clients are the libraries of the client matrix. The oldest releases were found by trying, on Apache Kafka 4.4.0 where results/ says so, else
+// on minibroker; where below is empty, the registry has nothing older, or nothing that builds and has these calls.
 func clients() []client {
 	return slices.Concat(javaClients(), pythonClients(), goClients(), nodeClients(), rustAndC())
 }
