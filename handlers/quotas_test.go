@@ -4,6 +4,8 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"math"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -105,6 +107,33 @@ func TestClientQuotasAreKeptAndFound(t *testing.T) {
 	gone.Remove = true
 	if got := a.alterQuotas(quotaEntry([]string{"client-id", "c"}, gone)); got[0] != "0 null" || find(false, anyClient) != 1 {
 		t.Errorf("removal: %q, %d entities with a client id", got, find(false, anyClient))
+	}
+}
+
+// TestLimitsAreShownInKafkasOrder holds the order to that of the map that ClientQuotaImage of Kafka 4.4.0 keeps them in.
+func TestLimitsAreShownInKafkasOrder(t *testing.T) {
+	a := newAdminAPI(t)
+	produce, consume := limit("producer_byte_rate", 1000), limit("consumer_byte_rate", 1000)
+	percentage, mutations := limit("request_percentage", 0.5), limit("controller_mutation_rate", 10)
+	for want, limits := range map[string][]kmsg.AlterClientQuotasRequestEntryOp{
+		"request_percentage producer_byte_rate":                                             {produce, percentage},
+		"consumer_byte_rate request_percentage producer_byte_rate":                          {produce, consume, percentage},
+		"consumer_byte_rate controller_mutation_rate request_percentage":                    {percentage, mutations, consume},
+		"producer_byte_rate consumer_byte_rate controller_mutation_rate request_percentage": {consume, produce, percentage, mutations},
+	} {
+		user := strconv.Itoa(len(want))
+		a.alterQuotas(quotaEntry([]string{"user", user}, limits...))
+		request := kmsg.NewPtrDescribeClientQuotasRequest()
+		request.Components = []kmsg.DescribeClientQuotasRequestComponent{{EntityType: "user", Match: &user}}
+		var got []string
+		for _, e := range ask[*kmsg.DescribeClientQuotasResponse](a, 1, request).Entries {
+			for _, v := range e.Values {
+				got = append(got, v.Key)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%v, want %s", got, want)
+		}
 	}
 }
 
