@@ -33,7 +33,7 @@ func lastWords(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "=== ") {
+		if line == "" || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "=== ") || strings.HasPrefix(line, "at ") { // at: a frame of JavaScript's
 			continue
 		}
 		lines = append(lines, line)
@@ -157,7 +157,13 @@ type junitWords struct {
 	Text    string `xml:",chardata"`
 }
 
-func (w *junitWords) last() string { return lastWords(w.Message + "\n" + w.Text) }
+// last gives the message, where there is one, else the end of the text, which with some holds the message and with some the frames.
+func (w *junitWords) last() string {
+	if words := lastWords(w.Message); words != "" {
+		return words
+	}
+	return lastWords(w.Text)
+}
 
 // junitSuite is a list of cases, of other lists, or both.
 type junitSuite struct {
