@@ -42,6 +42,7 @@ func (x *connectRun) once(method, path string, body any) (connectAnswer, error) 
 		}
 		text = string(data)
 	}
+	client := http.Client{Timeout: 4 * patience}
 	var refused error
 	for _, w := range x.workers {
 		q, err := http.NewRequestWithContext(x.t.Context(), method, "http://"+w.rest+path, strings.NewReader(text))
@@ -49,7 +50,7 @@ func (x *connectRun) once(method, path string, body any) (connectAnswer, error) 
 			x.t.Fatal(err)
 		}
 		q.Header.Set("Content-Type", "application/json")
-		resp, err := http.DefaultClient.Do(q)
+		resp, err := client.Do(q)
 		if err != nil {
 			refused = err
 			continue

@@ -251,27 +251,29 @@ func (x *connectRun) setTopic(topic, key, value string) {
 	}
 }
 
-// tellGroups waits until the groups of sinks are in a state, and tells which groups the broker has.
+// tellGroups waits until the groups of sinks are in a state and all workers are in theirs, and tells which groups the broker has.
 func (x *connectRun) tellGroups(state string) {
 	x.t.Helper()
 	cl := newClient(x.t, x.addr)
 	defer cl.Close()
+	q := kmsg.NewPtrDescribeGroupsRequest()
+	q.Groups = []string{"connect"}
 	var groups []string
-	x.await("groups that are "+state, func() bool {
+	workers := ""
+	x.await("groups of sinks that are "+state+", and a stable one of workers", func() bool {
 		groups = nil
 		all := true
 		for _, g := range ask[*kmsg.ListGroupsResponse](x.t, cl, kmsg.NewPtrListGroupsRequest()).Groups {
 			all = all && (g.GroupState == state || g.ProtocolType != "consumer")
 			groups = append(groups, fmt.Sprintf("%s (%s, %s, %s)", g.Group, g.ProtocolType, g.GroupState, g.GroupType))
 		}
-		return all
+		g := ask[*kmsg.DescribeGroupsResponse](x.t, cl, q).Groups[0]
+		workers = fmt.Sprintf("group %s: %s %s, %d members", g.Group, g.ProtocolType, g.Protocol, len(g.Members))
+		return all && g.State == "Stable" && len(g.Members) == len(x.workers)
 	})
 	slices.Sort(groups)
 	x.tell("groups: %s", strings.Join(groups, ", "))
-	q := kmsg.NewPtrDescribeGroupsRequest()
-	q.Groups = []string{"connect"}
-	g := ask[*kmsg.DescribeGroupsResponse](x.t, cl, q).Groups[0]
-	x.tell("group connect: %s %s, %d members", g.ProtocolType, g.Protocol, len(g.Members))
+	x.tell("%s", workers)
 }
 
 // tellTopics tells the partitions and the own settings of every topic.
