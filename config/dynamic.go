@@ -157,7 +157,49 @@ func (l Layers) checkRuntime(next *Broker) *Error {
 	case will > was*2:
 		return invalid("Log cleaner threads cannot be increased to more than double the current value " + javaString(was))
 	}
+	if text := l.checkListeners(next); text != "" {
+		return invalid(text)
+	}
 	return nil
+}
+
+// checkListeners objects to a change of listeners that takes away one that clients are told of, or secures one in another way.
+func (l Layers) checkListeners(next *Broker) string {
+	now, err := l.merged()
+	if err != nil {
+		return "" // the change may mend it
+	}
+	var told, bound []string
+	protocols := map[string]string{}
+	for _, n := range next.listeners {
+		bound = append(bound, n.Name)
+		protocols[n.Name] = n.Protocol
+	}
+	missing := false
+	for _, o := range now.listeners {
+		if o.Advertised && !o.IsController {
+			told = append(told, o.Name)
+			missing = missing || protocols[o.Name] == ""
+		}
+	}
+	if missing {
+		return "Advertised listeners '" + listenerSet(told) + "' must be a subset of listeners '" + listenerSet(bound) + "'"
+	}
+	for _, o := range now.listeners {
+		if p := protocols[o.Name]; p != "" && p != o.Protocol {
+			return "Security protocol cannot be updated for existing listener ListenerName(" + o.Name + ")"
+		}
+	}
+	return ""
+}
+
+// listenerSet is a set of listener names as Scala prints it; that of more than four is in an order of its own there.
+func listenerSet(names []string) string {
+	kind := "Set("
+	if len(names) > 4 {
+		kind = "HashSet("
+	}
+	return kind + "ListenerName(" + strings.Join(names, "), ListenerName(") + "))"
 }
 
 // CheckBrokerChange checks what Kafka's controller does not let change at all as long as the eligible leader replicas feature is

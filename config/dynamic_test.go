@@ -162,3 +162,27 @@ func TestCheckGroupAndClientMetrics(t *testing.T) {
 		}
 	}
 }
+
+// TestListenersChangeAtRunTime: the texts are those of Apache Kafka 4.4.0 (DynamicListenerConfig).
+func TestListenersChangeAtRunTime(t *testing.T) {
+	const head = "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@h:9093\ncontroller.listener.names=CONTROLLER\n" +
+		"listeners=PLAINTEXT://h:9092,OTHER://h:9094,CONTROLLER://h:9093\n"
+	const mapped = "PLAINTEXT:PLAINTEXT,OTHER:PLAINTEXT,NEW:PLAINTEXT,CONTROLLER:PLAINTEXT"
+	for _, c := range []struct{ file, key, value, want string }{
+		{"", "listeners", "PLAINTEXT://h:9092,OTHER://h:9094,NEW://h:9095,CONTROLLER://h:9093", ""},
+		{"", "listeners", "PLAINTEXT://h:9099,OTHER://h:9094,CONTROLLER://h:9093", ""},
+		{"", "listeners", "PLAINTEXT://h:9092,NEW://h:9095,CONTROLLER://h:9093", "Invalid value org.apache.kafka.common.config.ConfigException: Advertised listeners " +
+			"'Set(ListenerName(PLAINTEXT), ListenerName(OTHER))' must be a subset of listeners 'Set(ListenerName(PLAINTEXT), ListenerName(NEW), ListenerName(CONTROLLER))' " +
+			"for configuration Invalid dynamic configuration"},
+		{"advertised.listeners=PLAINTEXT://h:9092\n", "listeners", "PLAINTEXT://h:9092,CONTROLLER://h:9093", ""},
+		{"advertised.listeners=PLAINTEXT://h:9092,OTHER://h:9094\n", "listeners", "PLAINTEXT://h:9092,CONTROLLER://h:9093", "requirement failed: advertised.listeners " +
+			"listener names must be equal to or a subset of the ones defined in listeners. Found PLAINTEXT,OTHER. The valid options based on the current configuration are PLAINTEXT,CONTROLLER"},
+		{"", "listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,OTHER:SSL,NEW:PLAINTEXT,CONTROLLER:PLAINTEXT", "Invalid value org.apache.kafka.common.config.ConfigException: " +
+			"Security protocol cannot be updated for existing listener ListenerName(OTHER) for configuration Invalid dynamic configuration"},
+	} {
+		l := Layers{Static: mustParse(t, head+c.file+"listener.security.protocol.map="+mapped+"\n")}
+		if got := errorText(l.CheckBroker(map[string]string{c.key: c.value}, true)); got != c.want {
+			t.Errorf("%s%s=%s:\n got %q\nwant %q", c.file, c.key, c.value, got, c.want)
+		}
+	}
+}
