@@ -48,7 +48,11 @@ func fetched(r *kmsg.FetchResponse) string {
 	for i := range r.Topics {
 		for j := range r.Topics[i].Partitions {
 			p := &r.Topics[i].Partitions[j]
-			all = append(all, fmt.Sprintf("%d:%d@%d+%d", p.Partition, p.ErrorCode, p.HighWatermark, len(p.RecordBatches)))
+			size := fmt.Sprint(len(p.RecordBatches))
+			if p.RecordBatches == nil {
+				size = "null" // what librdkafka does not take
+			}
+			all = append(all, fmt.Sprintf("%d:%d@%d+%s", p.Partition, p.ErrorCode, p.HighWatermark, size))
 		}
 	}
 	return strings.Join(all, " ")
@@ -72,6 +76,9 @@ func TestFetchInEveryVersion(t *testing.T) {
 		p := answer.Topics[0].Partitions[0]
 		if p.ErrorCode != 0 || p.HighWatermark != 2 || p.LastStableOffset != 2 || p.AbortedTransactions != nil || len(p.RecordBatches) != len(set) {
 			t.Errorf("v%d: %+v", version, p)
+		}
+		if got, want := a.fetched(version, fetchFrom("t", id, 0, 2, 7, 0)), "0:0@2+0 7:3@-1+0"; got != want {
+			t.Errorf("v%d: no records and no partition: %s, want %s", version, got, want)
 		}
 		if version >= 13 && answer.Topics[0].TopicID != id || version < 13 && answer.Topics[0].Topic != "t" {
 			t.Errorf("v%d: topic %q, id %x", version, answer.Topics[0].Topic, answer.Topics[0].TopicID)
