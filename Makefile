@@ -76,9 +76,9 @@ bench: ## all brokers side by side and the machine's limits, three rounds: about
 costs: ## what one more partition, connection or segment costs
 	$(GO) run ./bench cost $(BENCH)
 
-benchdocs: ## bench and costs, with their tables put into docs/benchmarks.md
-	$(GO) run ./bench report -docs docs/benchmarks.md -json bin/bench.json $(BENCH)
+benchdocs: ## costs and bench, with their tables put into docs/benchmarks.md
 	$(GO) run ./bench cost -docs docs/benchmarks.md
+	$(GO) run ./bench report -docs docs/benchmarks.md -json bin/bench.json $(BENCH)
 
 soak: ## everything at once for MINUTES (30), in which nothing may grow
 	$(GO) run ./bench soak -minutes $(MINUTES) $(BENCH)

@@ -118,7 +118,7 @@ func (c *comparison) one(ctx context.Context, dir string) error {
 	var programs []string
 	for _, tree := range []string{c.base, c.root} {
 		program := filepath.Join(c.bin, fmt.Sprintf("%s-%d.test", strings.ReplaceAll(dir, "/", "-"), len(programs)))
-		build := exec.CommandContext(ctx, "go", "test", "-c", "-o", program, "./"+dir)
+		build := exec.CommandContext(ctx, "go", "test", "-c", "-trimpath", "-o", program, "./"+dir) // so that what is the same in both is built once
 		build.Dir = tree
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("build the tests of %s in %s: %w: %s", dir, tree, err, lastLine(out))

@@ -1,6 +1,7 @@
 package logstore
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 )
@@ -64,5 +65,30 @@ func BenchmarkRecovery(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		openUnsafe(b, dir, batches*64)
+	}
+}
+
+// BenchmarkReadAnywhere reads a batch of 66 KB at any offset, of a log with one segment and with ten of one MiB.
+func BenchmarkReadAnywhere(b *testing.B) {
+	for _, segments := range []int{1, 10} {
+		b.Run(fmt.Sprintf("segments=%d", segments), func(b *testing.B) {
+			l := benchLog(b, 1<<20)
+			batch := testBatch(b, 65, 1000, 1700000000000)
+			for range 15*segments - 7 {
+				batch.SetBaseOffset(0)
+				if _, err := l.Append(batch, AppendOptions{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			end := l.EndOffset()
+			b.ReportAllocs()
+			for i := int64(0); b.Loop(); i++ {
+				info, err := l.Read(i*7919%end, 1, ReadOptions{UpperBound: end, MinOneMessage: true})
+				if err != nil {
+					b.Fatal(err)
+				}
+				info.Records.Release()
+			}
+		})
 	}
 }
