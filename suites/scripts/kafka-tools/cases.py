@@ -1,5 +1,6 @@
 """Runs Kafka's tools against a broker and prints a line for each case: ok NAME, or fail NAME: words."""
 import concurrent.futures
+import re
 import sys
 import time
 
@@ -103,7 +104,7 @@ def main(libs, address, logging, which):
     def one(name):
         tools = Tools(libs, address, logging)
         try:
-            cases[name](tools, name.replace("/", "-").replace("=", "-") + "-" + stamp)
+            cases[name](tools, re.sub("[^a-zA-Z0-9._-]", "-", name) + "-" + stamp)
         except Exception as e:  # every other case goes on
             print(f"fail {name}: {type(e).__name__}: {e}".replace("\n", " "), flush=True)
         else:
