@@ -91,13 +91,14 @@ func TestListenersOfCommandLines(t *testing.T) {
 	}
 }
 
+// hostname is what clients are told of a listener without a host.
 func hostname(t *testing.T) string {
 	t.Helper()
-	name, err := os.Hostname()
+	b, _, err := config.Parse([]config.Property{{Key: "listeners", Value: "PLAINTEXT://:1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return name
+	return b.Listeners()[0].AdvertisedHost
 }
 
 func TestDataDirOfCommandLines(t *testing.T) {
