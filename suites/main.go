@@ -7,8 +7,9 @@
 //	suites list                                             the names
 //
 // It is run in the module's root, on Linux and as root: a suite and its broker get a network of their own (a namespace with nothing but the
-// loopback device), so that the ports that suites have in their code are free and nothing reaches out while they run. A suite is fetched at the version of its entry in suites.go by the ordinary client of its registry,
-// built in a work directory (kept, so that a second run builds nothing) and given a fresh broker. Apache Kafka is the one in
+// loopback device), so that the ports that suites have in their code are free and nothing reaches out while they run. A suite is fetched
+// at the version of its entry in suites.go by the ordinary client of its registry, and where the package leaves its tests out, those
+// by git from the tag of the same version in its repository (TESTS, TAG); it is built in a work directory (kept, so that a second run builds nothing) and given a fresh broker. Apache Kafka is the one in
 // KAFKA_HOME, a folder with libs/. Not part of the default tests: a suite takes minutes.
 package main
 
