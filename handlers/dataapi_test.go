@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -36,29 +37,36 @@ func newDataAPI(t testing.TB, settings ...string) *dataAPI {
 func (a *dataAPI) topic(name string, partitions int32, change ...func(*logstore.Config)) [16]byte {
 	a.t.Helper()
 	id := a.create(name, partitions)
-	image := a.imageOf(name)
 	for i := range partitions {
 		config := logstore.DefaultConfig()
 		config.IndexBytes = 4096
 		for _, f := range change {
 			f(&config)
 		}
-		log, err := logstore.OpenLog(logstore.LogOptions{
-			FS: a.fs, Dir: filepath.Join(a.dir, fmt.Sprint(name, "-", i)), Config: config, TopicID: image.ID,
-		})
-		if err != nil {
-			a.t.Fatal(err)
-		}
-		a.t.Cleanup(func() {
-			if err := log.Close(); err != nil {
-				a.t.Error(err)
-			}
-		})
-		if _, err := a.partitions.Add(log, image.Partitions[i].LeaderEpoch); err != nil {
-			a.t.Fatal(err)
-		}
+		a.lead(name, i, a.imageOf(name).ID, config)
 	}
 	return id
+}
+
+// lead serves a partition of the metadata with a log of the topic id.
+func (a *dataAPI) lead(name string, number int32, id logstore.UUID, config logstore.Config) {
+	a.t.Helper()
+	dir := filepath.Join(a.dir, fmt.Sprintf("%x", id))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		a.t.Fatal(err)
+	}
+	log, err := logstore.OpenLog(logstore.LogOptions{FS: a.fs, Dir: filepath.Join(dir, fmt.Sprint(name, "-", number)), Config: config, TopicID: id})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.t.Cleanup(func() {
+		if err := log.Close(); err != nil {
+			a.t.Error(err)
+		}
+	})
+	if _, err := a.partitions.Add(log, a.imageOf(name).Partitions[number].LeaderEpoch); err != nil {
+		a.t.Fatal(err)
+	}
 }
 
 // serve decodes a request as the server does, has it answered and decodes the

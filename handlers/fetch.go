@@ -239,6 +239,9 @@ func (a *API) prepareReads(c *fetchCall, image *metadata.Image, req *protocol.Re
 			// The read fails too; what it failed for is known here.
 			leader := &topic.Partitions[e.partition]
 			e.code, e.leader, e.leaderEpoch = unservedCode(err), leader.Leader, leader.LeaderEpoch
+		} else if byID && !isOf(p, topic) {
+			e.code = codeInconsistentTopicID
+			continue
 		}
 		e.read = int32(len(c.reads))
 		c.reads = append(c.reads, partition.Read{

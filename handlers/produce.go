@@ -248,6 +248,10 @@ func (a *API) produceEntry(req *protocol.Request, body *kmsg.ProduceRequest, top
 		e.leader, e.leaderEpoch = leader.Leader, leader.LeaderEpoch
 		return
 	}
+	if body.Version >= 13 && !isOf(p, topic) {
+		e.fail(codeUnknownTopicID, "")
+		return
+	}
 	info, err := p.Append(e.records, logstore.AppendOptions{
 		Origin: logstore.Client, Unverified: e.member == openHere, TransactionVersion: int16(producerVersion(req.Version >= 12)),
 	})

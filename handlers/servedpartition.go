@@ -26,6 +26,14 @@ func (a *API) servedPartition(topic *metadata.Topic, number int32) (*partition.P
 	return p, nil
 }
 
+// isOf reports whether a partition is one of the topic, not of an older or newer one of the same name, as it can be for a request that
+// overlaps with a deletion and a creation. Apache Kafka 4.4.0 refuses such a request when it names the topic by id, a Produce with
+// UNKNOWN_TOPIC_ID and a Fetch with INCONSISTENT_TOPIC_ID (ReplicaManager's classes); one by name goes to the topic that is there.
+func isOf(p *partition.Partition, topic *metadata.Topic) bool {
+	id := p.Log().TopicID()
+	return id == topic.ID || id == (logstore.UUID{})
+}
+
 // hasPartition reports whether the topic has a partition of that number.
 func hasPartition(topic *metadata.Topic, number int32) bool {
 	return number >= 0 && int(number) < len(topic.Partitions)
