@@ -3,7 +3,6 @@ package minibroker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"net"
@@ -45,10 +44,10 @@ type Broker struct {
 	faults       *fault.Set          // nil: none can be given
 	requests     *meter.Requests     // nil: not counted
 	assign       *assignments
-	suspicions   chan suspicion // log dirs that may have failed
-	failed       chan error     // holds one
-	formatting   *formatting    // nil unless this is the first start
-	listeners    []boundListener
+	suspicions   chan suspicion                  // log dirs that may have failed
+	failed       chan error                      // holds one
+	formatting   *formatting                     // nil unless this is the first start
+	listeners    atomic.Pointer[[]boundListener] // see bound
 	store        *logstore.Store
 	meta         *metadata.Store
 	partitions   *partition.Manager
@@ -89,8 +88,7 @@ func Open(ctx context.Context, o Options) (*Broker, error) {
 // open takes the steps of a start in Kafka's order. Sockets are bound first, so that a taken port is noticed before
 // anything on disk changes; connections wait in the backlog until the logs are loaded.
 func (b *Broker) open(ctx context.Context) error {
-	var err error
-	if b.listeners, err = bindAll(b.config.Listeners()); err != nil {
+	if err := b.bindAll(b.config.Listeners()); err != nil {
 		return err
 	}
 	openDirs, adopt := b.openData, b.adoptLogs
@@ -157,7 +155,7 @@ func (b *Broker) metadataOptions() metadata.Options {
 	o := metadata.Options{
 		FS: b.fs, Logger: b.log, Dir: filepath.Join(b.config.MetadataLogDir(), metadata.DirName),
 		NodeID: b.config.NodeID(), ClusterID: b.store.ClusterID(),
-		Endpoints:           b.endpoints(),
+		Endpoints:           b.register,
 		ControllerEndpoints: controllerEndpoints(b.config),
 		CleanBrokerEpoch:    -1,
 		MinISR:              strconv.Itoa(b.config.Int("min.insync.replicas")),
@@ -199,7 +197,6 @@ func (b *Broker) serve() error {
 		MaxRequestBytes:    b.config.Int("socket.request.max.bytes"),
 		Limits:             b.connectionLimits(b.layers(), b.meta.Image()),
 		RateWindow:         quota.Window{Samples: b.config.Int("quota.window.num"), Size: time.Duration(b.config.Long("quota.window.size.seconds")) * time.Second},
-		ProtectedListener:  b.protectedListener(),
 		IdleTimeout:        b.millis("connections.max.idle.ms"),
 		SendBufferBytes:    b.config.Int("socket.send.buffer.bytes"),
 		ReceiveBufferBytes: b.config.Int("socket.receive.buffer.bytes"),
@@ -220,12 +217,8 @@ func (b *Broker) serve() error {
 	if !b.readOnly {
 		b.work(ctx)
 	}
-	for _, l := range b.listeners {
-		b.background(func() {
-			if err := b.server.Serve(server.Listener{Name: l.config.Name, Listener: l.socket}); !errors.Is(err, server.ErrClosed) {
-				b.log.Error(fmt.Sprintf("Listener %s on %s: %v", l.config.Name, l.socket.Addr(), err), "logger", "kafka.network.SocketServer")
-			}
-		})
+	for _, l := range b.bound() {
+		b.accept(l)
 	}
 	return nil
 }
@@ -284,7 +277,7 @@ func nodeName(id int32) string { return strconv.Itoa(int(id)) }
 
 // Addr is the address of a listener, nil when there is none of that name. With "" it is the first one's.
 func (b *Broker) Addr(listener string) net.Addr {
-	for _, l := range b.listeners {
+	for _, l := range b.bound() {
 		if listener == "" || l.config.Name == listener {
 			return l.socket.Addr()
 		}
@@ -330,7 +323,7 @@ func (b *Broker) Abort() {
 
 // abandon releases what a start that failed, or an aborted broker, still holds.
 func (b *Broker) abandon() {
-	for _, l := range b.listeners {
+	for _, l := range b.bound() {
 		l.socket.Close()
 	}
 	if b.transactions != nil {

@@ -78,13 +78,14 @@ func (b *Broker) connectionLimits(layers config.Layers, image *metadata.Image) s
 		CreationRate:        layers.Int("max.connection.creation.rate"),
 		MaxConnectionsPerIP: layers.Int("max.connections.per.ip"),
 		PerIPOverrides:      connectionOverrides(layers.String("max.connections.per.ip.overrides")),
+		ProtectedListener:   b.protectedListener(),
 		Listeners:           make(map[string]server.ListenerLimits),
 		IPCreationRates:     make(map[netip.Addr]int),
 	}
 	if l.MaxConnectionsPerIP == 0 {
 		l.MaxConnectionsPerIP = -1 // Kafka's 0 refuses all that have no override
 	}
-	for _, bound := range b.listeners {
+	for _, bound := range b.bound() {
 		var own server.ListenerLimits
 		own.MaxConnections, _ = layers.ListenerInt(bound.config.Name, "max.connections")
 		own.CreationRate, _ = layers.ListenerInt(bound.config.Name, "max.connection.creation.rate")
@@ -162,7 +163,7 @@ func (b *Broker) followLimits(old, image *metadata.Image, settings bool) {
 // protectedListener is the listener between brokers when there are others beside it: clients of those cannot take its
 // connections.
 func (b *Broker) protectedListener() string {
-	if len(b.listeners) < 2 {
+	if len(b.bound()) < 2 {
 		return ""
 	}
 	return b.config.InterBrokerListener()

@@ -32,8 +32,8 @@ func TestStartTopics(t *testing.T) {
 		if !ok || len(topic.Partitions) != 3 {
 			t.Errorf("no topic with three partitions: %v", topic)
 		}
-		if want := b.Addr("").String(); b.Advertised(b.listeners[0].config.Name) != want || b.Advertised("none") != "" {
-			t.Errorf("advertised %q, bound %q", b.Advertised(b.listeners[0].config.Name), want)
+		if want := b.Addr("").String(); b.Advertised(b.bound()[0].config.Name) != want || b.Advertised("none") != "" {
+			t.Errorf("advertised %q, bound %q", b.Advertised(b.bound()[0].config.Name), want)
 		}
 		if err := b.Close(context.Background()); err != nil {
 			t.Fatal(err)

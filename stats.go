@@ -84,8 +84,8 @@ func (b *Broker) Stats() Stats {
 		OfflineDirs: len(b.store.OfflineDirs()), Connections: b.server.Connections(),
 		NetworkThreads: b.config.Int("num.network.threads"), HandlerThreads: b.layers().Int("num.io.threads"),
 	}
-	if len(b.listeners) > 0 {
-		host, port := b.listeners[0].advertised()
+	if bound := b.bound(); len(bound) > 0 {
+		host, port := bound[0].advertised()
 		s.Address = net.JoinHostPort(host, strconv.Itoa(int(port)))
 	}
 	s.Traffic, s.AllTraffic = b.partitions.Traffic()

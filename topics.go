@@ -233,7 +233,11 @@ func (b *Broker) onChange(old, image *metadata.Image) error {
 		}
 	}
 	errs = append(errs, b.addPartitions(added))
-	b.followLimits(old, image, b.followSettings(old, image))
+	settings := b.followSettings(old, image)
+	if settings {
+		b.followListeners(layersOf(b.config, image))
+	}
+	b.followLimits(old, image, settings)
 	b.wakeCleaner()
 	return errors.Join(errs...)
 }

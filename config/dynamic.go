@@ -109,7 +109,10 @@ func (l Layers) CheckBroker(set map[string]string, perBroker bool) error {
 	if err := next.checkStart(); err != nil {
 		return request(err)
 	}
-	return request(l.checkRuntime(next))
+	if err := l.checkRuntime(next); err != nil {
+		return request(err)
+	}
+	return request(next.checkUnsecured())
 }
 
 // merged makes the broker that would start with everything that is set now. A dynamic value pushes aside the file's under each

@@ -2,6 +2,8 @@ package config
 
 import (
 	"errors"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -167,13 +169,15 @@ func TestCheckGroupAndClientMetrics(t *testing.T) {
 func TestListenersChangeAtRunTime(t *testing.T) {
 	const head = "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@h:9093\ncontroller.listener.names=CONTROLLER\n" +
 		"listeners=PLAINTEXT://h:9092,OTHER://h:9094,CONTROLLER://h:9093\n"
-	const mapped = "PLAINTEXT:PLAINTEXT,OTHER:PLAINTEXT,NEW:PLAINTEXT,CONTROLLER:PLAINTEXT"
+	const mapped = "PLAINTEXT:PLAINTEXT,OTHER:PLAINTEXT,NEW:PLAINTEXT,SAFE:SSL,CONTROLLER:PLAINTEXT"
 	for _, c := range []struct{ file, key, value, want string }{
 		{"", "listeners", "PLAINTEXT://h:9092,OTHER://h:9094,NEW://h:9095,CONTROLLER://h:9093", ""},
 		{"", "listeners", "PLAINTEXT://h:9099,OTHER://h:9094,CONTROLLER://h:9093", ""},
 		{"", "listeners", "PLAINTEXT://h:9092,NEW://h:9095,CONTROLLER://h:9093", "Invalid value org.apache.kafka.common.config.ConfigException: Advertised listeners " +
 			"'Set(ListenerName(PLAINTEXT), ListenerName(OTHER))' must be a subset of listeners 'Set(ListenerName(PLAINTEXT), ListenerName(NEW), ListenerName(CONTROLLER))' " +
 			"for configuration Invalid dynamic configuration"},
+		{"", "listeners", "PLAINTEXT://h:9092,OTHER://h:9094,SAFE://h:9095,CONTROLLER://h:9093", // our own text
+			"listener SAFE uses the security protocol SSL, which this broker does not serve yet; only PLAINTEXT is served"},
 		{"advertised.listeners=PLAINTEXT://h:9092\n", "listeners", "PLAINTEXT://h:9092,CONTROLLER://h:9093", ""},
 		{"advertised.listeners=PLAINTEXT://h:9092,OTHER://h:9094\n", "listeners", "PLAINTEXT://h:9092,CONTROLLER://h:9093", "requirement failed: advertised.listeners " +
 			"listener names must be equal to or a subset of the ones defined in listeners. Found PLAINTEXT,OTHER. The valid options based on the current configuration are PLAINTEXT,CONTROLLER"},
@@ -183,6 +187,31 @@ func TestListenersChangeAtRunTime(t *testing.T) {
 		l := Layers{Static: mustParse(t, head+c.file+"listener.security.protocol.map="+mapped+"\n")}
 		if got := errorText(l.CheckBroker(map[string]string{c.key: c.value}, true)); got != c.want {
 			t.Errorf("%s%s=%s:\n got %q\nwant %q", c.file, c.key, c.value, got, c.want)
+		}
+	}
+}
+
+// TestListenersInForce: those of the node's dynamic settings, unless they no longer fit the file.
+func TestListenersInForce(t *testing.T) {
+	const file = "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@h:9093\ncontroller.listener.names=CONTROLLER\n" +
+		"listeners=PLAINTEXT://h:9092,CONTROLLER://h:9093\nlistener.security.protocol.map=PLAINTEXT:PLAINTEXT,NEW:PLAINTEXT,SAFE:SSL,CONTROLLER:PLAINTEXT\n"
+	for _, c := range []struct{ node, want, refused string }{
+		{"", "PLAINTEXT:9092 CONTROLLER:9093", ""},
+		{"CONTROLLER://h:9093,NEW://h:9095,PLAINTEXT://h:9096", "CONTROLLER:9093 NEW:9095 PLAINTEXT:9096", ""},
+		{"PLAINTEXT://h:9092", "", "controller.listener.names must contain at least one value"},
+		{"PLAINTEXT://h:9092,CONTROLLER://h:9093,SAFE://h:9095", "", "listener SAFE uses the security protocol SSL"},
+	} {
+		l := Layers{Static: mustParse(t, file)}
+		if c.node != "" {
+			l.Node = map[string]string{"listeners": c.node}
+		}
+		all, err := l.Listeners()
+		var got []string
+		for _, one := range all {
+			got = append(got, one.Name+":"+strconv.Itoa(one.Port))
+		}
+		if strings.Join(got, " ") != c.want || !strings.Contains(errorText(err), c.refused) || (err == nil) != (c.refused == "") {
+			t.Errorf("%q: listeners %q, error %v", c.node, got, err)
 		}
 	}
 }

@@ -74,6 +74,22 @@ func (l Layers) ListenerInt(listener, name string) (int, bool) {
 	return 0, false
 }
 
+// Listeners are the listeners in force, the controller's among them: those of the dynamic settings, or else those that the
+// broker started with. The error says why the dynamic ones cannot be had, as when the file has changed meanwhile.
+func (l Layers) Listeners() ([]Listener, error) {
+	if !has(l.Node, "listeners") {
+		return l.Static.Listeners(), nil
+	}
+	now, err := l.merged()
+	if err == nil {
+		err = now.checkUnsecured()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return now.Listeners(), nil
+}
+
 // millis is a time that may be set under several names: the strongest that is not null, in milliseconds, and its name.
 func millis(name string, valueOf func(string) value) (decider string, ms int64) {
 	for _, n := range brokerSynonyms(name) {

@@ -107,10 +107,8 @@ const authorizerClass = "authorizer.class.name"
 // checkServed refuses what would look like a working setting and is none: a secured listener that is not secured, access
 // rules that are not enforced, data that would go to another place.
 func (b *Broker) checkServed() *Error {
-	for _, l := range b.listeners {
-		if !l.IsController && l.Protocol != "PLAINTEXT" {
-			return refuse("listeners", "listener %s uses the security protocol %s, which this broker does not serve yet; only PLAINTEXT is served", l.Name, l.Protocol)
-		}
+	if err := b.checkUnsecured(); err != nil {
+		return err
 	}
 	if b.String(authorizerClass) != "" && !strings.EqualFold(trim(b.given["allow.everyone.if.no.acl.found"].Value), "true") {
 		return refuse(authorizerClass, "%s asks for access rules, which this broker does not enforce yet; remove it, or set "+
@@ -119,6 +117,16 @@ func (b *Broker) checkServed() *Error {
 	const tiered = "remote.log.storage.system.enable"
 	if b.Bool(tiered) {
 		return refuse(tiered, "%s=true needs a remote storage plug-in written in Java, which this broker cannot load", tiered)
+	}
+	return nil
+}
+
+// checkUnsecured refuses listeners that would not be secured as they should be.
+func (b *Broker) checkUnsecured() *Error {
+	for _, l := range b.listeners {
+		if !l.IsController && l.Protocol != "PLAINTEXT" {
+			return refuse("listeners", "listener %s uses the security protocol %s, which this broker does not serve yet; only PLAINTEXT is served", l.Name, l.Protocol)
+		}
 	}
 	return nil
 }

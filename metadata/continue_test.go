@@ -59,7 +59,7 @@ func byName(a, b FeatureRange) int {
 // likeKafka are the options with which the captures were made.
 func likeKafka(o *Options) {
 	o.DirectoryIDs = []logstore.UUID{must(logstore.ParseUUID("Hzr3ZMbujteGhZunoXUMsA"))}
-	o.Endpoints = []Endpoint{{Name: "PLAINTEXT", Host: "127.0.0.1", Port: 21200}}
+	o.Endpoints = func(*Image) []Endpoint { return []Endpoint{{Name: "PLAINTEXT", Host: "127.0.0.1", Port: 21200}} }
 	o.ControllerEndpoints = []Endpoint{{Name: "CONTROLLER", Host: "127.0.0.1", Port: 21201}}
 }
 

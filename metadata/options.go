@@ -18,13 +18,15 @@ type Options struct {
 	Dir    string       // the metadata log's own directory, …/__cluster_metadata-0
 	Logger *slog.Logger // nil: nothing is logged
 
-	NodeID              int32
-	ClusterID           string
-	Rack                string          // broker.rack; "": none
-	DirectoryID         logstore.UUID   // of the log dir that holds the metadata log; zero: unknown
-	DirectoryIDs        []logstore.UUID // of all log dirs in use
-	DirectoriesFailed   bool            // there are others, which could not be read
-	Endpoints           []Endpoint      // client listeners, as registered
+	NodeID            int32
+	ClusterID         string
+	Rack              string          // broker.rack; "": none
+	DirectoryID       logstore.UUID   // of the log dir that holds the metadata log; zero: unknown
+	DirectoryIDs      []logstore.UUID // of all log dirs in use
+	DirectoriesFailed bool            // there are others, which could not be read
+	// Endpoints tells which client listeners to register, given the metadata
+	// that the last run left; nil: none.
+	Endpoints           func(*Image) []Endpoint
 	ControllerEndpoints []Endpoint
 
 	// CleanBrokerEpoch is the broker epoch that the last clean stop left in
@@ -83,6 +85,9 @@ func (o Options) withDefaults() Options {
 		if *d.value == 0 {
 			*d.value = d.usual
 		}
+	}
+	if o.Endpoints == nil {
+		o.Endpoints = func(*Image) []Endpoint { return nil }
 	}
 	if o.OnFailure == nil {
 		o.OnFailure = func(error) {}

@@ -193,7 +193,7 @@ func (s *Store) registerBrokerLocked() error {
 	clean := known && s.o.CleanBrokerEpoch >= 0 && old.BrokerEpoch == s.o.CleanBrokerEpoch
 	records := s.departure(s.o.NodeID, s.next.elrEnabled() && !clean)
 	r := &RegisterBrokerRecord{
-		BrokerID: s.o.NodeID, IncarnationID: logstore.NewUUID(), BrokerEpoch: s.log.EndOffset(), Endpoints: s.o.Endpoints,
+		BrokerID: s.o.NodeID, IncarnationID: logstore.NewUUID(), BrokerEpoch: s.log.EndOffset(), Endpoints: s.o.Endpoints(s.next),
 		Features: supportedFeatures, Fenced: true,
 	}
 	if s.o.Rack != "" {

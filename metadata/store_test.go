@@ -29,7 +29,7 @@ func newNode(t testing.TB, fsys vfs.FS, dir string) *node {
 func (n *node) options() Options {
 	o := Options{
 		FS: n.fs, Dir: n.dir, NodeID: 1, ClusterID: goldenCluster, DirectoryIDs: []logstore.UUID{{15: 0xdd}}, CleanBrokerEpoch: n.clean, MinISR: "1",
-		Endpoints:           []Endpoint{{Name: "PLAINTEXT", Host: "127.0.0.1", Port: 9092}},
+		Endpoints:           func(*Image) []Endpoint { return []Endpoint{{Name: "PLAINTEXT", Host: "127.0.0.1", Port: 9092}} },
 		ControllerEndpoints: []Endpoint{{Name: "CONTROLLER", Host: "127.0.0.1", Port: 9093}},
 	}
 	if n.adjust != nil {

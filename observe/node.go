@@ -78,7 +78,7 @@ func (n *nodeSeries) collect(out sink, s *minibroker.Stats, last, now *moment) {
 		out.put(&n.connections, float64(l.Open), l.Listener, networkProcessor)
 		out.put(&n.created, float64(l.Accepted), l.Listener, networkProcessor)
 		out.put(&n.closed, float64(l.Accepted-int64(l.Open)), l.Listener, networkProcessor)
-		out.put(&n.createdRate, perSecond(l.Accepted-last.accepted[l.Listener], elapsed), l.Listener, networkProcessor)
+		out.put(&n.createdRate, perSecond(max(0, l.Accepted-last.accepted[l.Listener]), elapsed), l.Listener, networkProcessor)
 	}
 	if read, written, ok := diskBytes(); ok {
 		out.put(&n.diskRead, read)

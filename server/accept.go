@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -17,14 +18,15 @@ const (
 	keepAliveCount    = 4
 )
 
-// Serve accepts connections until Shutdown or Close, then returns ErrClosed.
-// Any other error is that of the listener. It closes the listener.
+// Serve accepts connections until Release, Shutdown or Close, then returns
+// ErrClosed. Any other error is that of the listener. It closes the listener.
 func (s *Server) Serve(l Listener) error {
-	if !s.addListener(l) {
+	from, ok := s.addListener(l)
+	if !ok {
 		l.Close()
 		return ErrClosed
 	}
-	defer s.removeListener(l.Listener)
+	defer s.removeListener(from)
 	defer l.Close()
 	pause := time.Duration(0)
 	for {
@@ -32,8 +34,8 @@ func (s *Server) Serve(l Listener) error {
 		switch {
 		case err == nil:
 			pause = 0
-			s.admit(l.Name, nc)
-		case s.closing.Load():
+			s.admit(from, nc)
+		case s.closing.Load() || errors.Is(err, net.ErrClosed): // nobody but this server closes it
 			return ErrClosed
 		case !passes(err):
 			return fmt.Errorf("accept on listener %s: %w", l.Name, err)
@@ -41,7 +43,7 @@ func (s *Server) Serve(l Listener) error {
 			pause = min(max(2*pause, firstAcceptPause), lastAcceptPause)
 			s.log.Warn("cannot accept connections for now; raise the limit of open files if this goes on",
 				"listener", l.Name, "retry_in", pause, "err", err)
-			s.pause(pause)
+			pauseIn(from.base, pause)
 		}
 	}
 }
@@ -59,55 +61,55 @@ func passes(err error) bool {
 	return false
 }
 
-// pause waits, but not beyond the end of the server.
-func (s *Server) pause(d time.Duration) {
+// pauseIn waits, but not beyond the end of ctx.
+func pauseIn(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-s.base.Done():
+	case <-ctx.Done():
 	}
 }
 
 // admit starts the connection's goroutine, or closes what the limits refuse.
 // At the total limit it waits, and with it the listener.
-func (s *Server) admit(listener string, nc net.Conn) {
-	if err := s.quotas.acquire(s.base, listener, nc.RemoteAddr()); err != nil {
-		s.refuse(listener, nc, err)
+func (s *Server) admit(from *served, nc net.Conn) {
+	if err := s.quotas.acquire(from.base, from.Name, nc.RemoteAddr()); err != nil {
+		s.refuse(from, nc, err)
 		return
 	}
 	s.tune(nc)
-	c := newConn(s, listener, nc)
+	c := newConn(s, from, nc)
 	if !s.addConn(c) {
-		s.quotas.release(listener, nc.RemoteAddr())
+		s.quotas.release(from.Name, nc.RemoteAddr())
 		c.cancel()
 		nc.Close()
 		return
 	}
 	go func() {
 		defer s.removeConn(c)
-		defer s.quotas.release(listener, nc.RemoteAddr())
+		defer s.quotas.release(from.Name, nc.RemoteAddr())
 		c.serve()
 	}()
 }
 
 // refuse closes a connection: one that came too soon after others only when
 // it might have been answered, so that its client does not try again at once.
-func (s *Server) refuse(listener string, nc net.Conn, err error) {
+func (s *Server) refuse(from *served, nc net.Conn, err error) {
 	var throttled *throttledError
 	switch {
 	case errors.As(err, &throttled):
-		s.log.Debug("connection delayed and closed", "listener", listener, "err", err)
-		s.closeAt(nc, throttled.until)
+		s.log.Debug("connection delayed and closed", "listener", from.Name, "err", err)
+		s.closeAt(from, nc, throttled.until)
 		return
-	case !s.closing.Load():
-		s.log.Warn("connection refused", "listener", listener, "remote", nc.RemoteAddr().String(), "err", err)
+	case from.base.Err() == nil:
+		s.log.Warn("connection refused", "listener", from.Name, "remote", nc.RemoteAddr().String(), "err", err)
 	}
 	nc.Close()
 }
 
-// closeAt closes a connection at a time, or at the end of the server.
-func (s *Server) closeAt(nc net.Conn, at time.Time) {
+// closeAt closes a connection at a time, or at the end of its listener.
+func (s *Server) closeAt(from *served, nc net.Conn, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closing.Load() {
@@ -116,7 +118,7 @@ func (s *Server) closeAt(nc net.Conn, at time.Time) {
 	}
 	s.tasks.Go(func() {
 		defer nc.Close()
-		s.pause(time.Until(at))
+		pauseIn(from.base, time.Until(at))
 	})
 }
 

@@ -28,6 +28,7 @@ var errNoAnswer = errors.New("the handler gave no answer")
 // conn is one connection. All but state is used by its own goroutine only.
 type conn struct {
 	server *Server
+	from   *served
 	nc     net.Conn
 	raw    syscall.RawConn // of a plain TCP connection, else nil
 	ready  readyRead
@@ -48,15 +49,16 @@ type conn struct {
 	throttled time.Time
 }
 
-func newConn(s *Server, listener string, nc net.Conn) *conn {
+func newConn(s *Server, from *served, nc net.Conn) *conn {
 	c := &conn{
 		server: s,
+		from:   from,
 		nc:     nc,
 		reads:  deadline{timeout: s.opts.IdleTimeout, apply: nc.SetReadDeadline},
 		writes: deadline{timeout: s.opts.IdleTimeout, apply: nc.SetWriteDeadline},
 	}
-	c.ctx, c.cancel = context.WithCancel(s.base)
-	c.req.Listener = listener
+	c.ctx, c.cancel = context.WithCancel(from.base)
+	c.req.Listener = from.Name
 	c.req.RemoteAddr, c.req.LocalAddr = nc.RemoteAddr().String(), nc.LocalAddr().String()
 	if tcp, ok := nc.(*net.TCPConn); ok {
 		if raw, err := tcp.SyscallConn(); err == nil {
@@ -99,7 +101,7 @@ func (c *conn) serve() {
 // next waits for a request. The buffer holds what c.req points to.
 func (c *conn) next() (*protocol.Buffer, error) {
 	c.state.Store(stateIdle)
-	if c.server.closing.Load() {
+	if c.server.closing.Load() || c.from.closing.Load() {
 		return nil, ErrClosed
 	}
 	frame, err := protocol.ReadRequest(c.frames, c.server.opts.Versions, &c.req)
@@ -112,6 +114,16 @@ func (c *conn) next() (*protocol.Buffer, error) {
 	}
 	c.requestBytes = len(frame.B)
 	return frame, nil
+}
+
+// closeIdle closes the connection if no request of it is being handled, and
+// reports whether it did.
+func (c *conn) closeIdle() bool {
+	if !c.state.CompareAndSwap(stateIdle, stateClosed) {
+		return false
+	}
+	c.nc.Close()
+	return true
 }
 
 // exchange has c.req handled and sends the answer. A panic on the way becomes

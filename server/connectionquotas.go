@@ -23,6 +23,10 @@ type Limits struct {
 	CreationRate int
 	// Listeners has limits of single listeners beside those of all, by name.
 	Listeners map[string]ListenerLimits
+	// ProtectedListener is a listener that may always take connections, whatever
+	// the limits of all listeners together say (that between brokers, when there
+	// is more than one); "" is none.
+	ProtectedListener string
 	// MaxConnectionsPerIP bounds connections of one address
 	// (max.connections.per.ip); more are closed at once. 0 is no limit, less
 	// than 0 refuses all that have no override.
@@ -53,8 +57,7 @@ func (e *throttledError) Error() string {
 
 // connectionQuotas counts connections, and how fast they come, against Limits.
 type connectionQuotas struct {
-	window    quota.Window
-	protected string // listener that the limits of all listeners do not concern; "" is none
+	window quota.Window
 
 	mu        sync.Mutex
 	limits    Limits
@@ -70,7 +73,7 @@ type connectionQuotas struct {
 
 func newConnectionQuotas(o Options) *connectionQuotas {
 	q := &connectionQuotas{
-		window: o.RateWindow, protected: o.ProtectedListener, changed: make(chan struct{}),
+		window: o.RateWindow, changed: make(chan struct{}),
 		open: make(map[string]int), openOf: make(map[netip.Addr]int),
 		rate: quota.NewRate(o.RateWindow), rates: make(map[string]*quota.Rate), ratesOf: make(map[netip.Addr]*quota.Rate),
 	}
@@ -94,7 +97,7 @@ func (q *connectionQuotas) set(l Limits) int {
 	if !limited(l.MaxConnections) {
 		return 0
 	}
-	return max(0, q.total-q.open[q.protected]-l.MaxConnections)
+	return max(0, q.total-q.open[l.ProtectedListener]-l.MaxConnections)
 }
 
 // limited reports whether a count is a limit at all.
@@ -161,7 +164,7 @@ func (q *connectionQuotas) countLocked(listener string, now time.Time) time.Dura
 		q.rates[listener] = own
 	}
 	wait := q.throttle(own, q.limits.Listeners[listener].CreationRate, now)
-	if listener != q.protected {
+	if listener != q.limits.ProtectedListener {
 		wait = max(wait, q.throttle(q.rate, q.limits.CreationRate, now))
 	}
 	return wait
@@ -182,7 +185,7 @@ func (q *connectionQuotas) roomLocked(listener string) bool {
 	if most := q.limits.Listeners[listener].MaxConnections; limited(most) && q.open[listener] >= most {
 		return false
 	}
-	return listener == q.protected || !limited(q.limits.MaxConnections) || q.total < q.limits.MaxConnections
+	return listener == q.limits.ProtectedListener || !limited(q.limits.MaxConnections) || q.total < q.limits.MaxConnections
 }
 
 // admitLocked looks at what is set for the address.
@@ -196,7 +199,7 @@ func (q *connectionQuotas) admitLocked(listener string, addr netip.Addr) error {
 		if wait := q.throttle(r, rate, now); wait > 0 {
 			// It is no connection, so it counts nowhere.
 			for _, counted := range []*quota.Rate{r, q.rate, q.rates[listener]} {
-				if counted != q.rate || listener != q.protected {
+				if counted != q.rate || listener != q.limits.ProtectedListener {
 					counted.Add(-1, now.UnixMilli())
 				}
 			}
@@ -240,6 +243,14 @@ func (q *connectionQuotas) release(listener string, remote net.Addr) {
 		delete(q.openOf, addr)
 	}
 	q.wakeLocked()
+}
+
+// forget drops what is known of a listener that was released, but for its
+// connections that are still open.
+func (q *connectionQuotas) forget(listener string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.rates, listener)
 }
 
 // addrOf is the address without the port; the zero Addr when it is no TCP address.

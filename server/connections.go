@@ -1,6 +1,9 @@
 package server
 
-import "sync/atomic"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 // Connections counts the connections of one listener.
 type Connections struct {
@@ -41,4 +44,9 @@ func (s *Server) acceptedLocked(listener string) *accepted {
 	a := &accepted{listener: listener}
 	s.accepted = append(s.accepted, a)
 	return a
+}
+
+// forgetLocked drops the counter of a listener that was released.
+func (s *Server) forgetLocked(listener string) {
+	s.accepted = slices.DeleteFunc(s.accepted, func(a *accepted) bool { return a.listener == listener })
 }

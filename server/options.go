@@ -28,10 +28,6 @@ type Options struct {
 	// RateWindow is the time over which the rate of new connections is taken
 	// (quota.window.num, quota.window.size.seconds); zero is Kafka's 11 of a second.
 	RateWindow quota.Window
-	// ProtectedListener is a listener that may always take connections, whatever
-	// the limits of all listeners together say (that between brokers, when there
-	// is more than one); "" is none.
-	ProtectedListener string
 	// IdleTimeout closes connections on which nothing moves for so long, or up
 	// to an eighth longer (connections.max.idle.ms); 0 never. A request that is
 	// being handled does not count as idle.

@@ -23,12 +23,6 @@ type Handler interface {
 	Handle(ctx context.Context, req *protocol.Request) (protocol.Response, error)
 }
 
-// Listener is a named net.Listener; the name appears in each request.
-type Listener struct {
-	Name string
-	net.Listener
-}
-
 // Server serves connections of any number of listeners.
 //
 // A connection's requests are handled one after another in its goroutine, so
@@ -46,7 +40,7 @@ type Server struct {
 	tasks   sync.WaitGroup // connections and accept loops; added to under mu while not closing
 
 	mu        sync.Mutex
-	listeners map[net.Listener]struct{}
+	listeners map[net.Listener]*served
 	conns     map[*conn]struct{}
 	accepted  []*accepted
 }
@@ -58,7 +52,7 @@ func New(o Options) *Server {
 		opts:      o,
 		log:       o.Logger,
 		quotas:    newConnectionQuotas(o),
-		listeners: make(map[net.Listener]struct{}),
+		listeners: make(map[net.Listener]*served),
 		conns:     make(map[*conn]struct{}),
 	}
 	s.base, s.cancel = context.WithCancel(context.Background())
@@ -105,9 +99,7 @@ func (s *Server) stop() {
 		l.Close()
 	}
 	for c := range s.conns {
-		if c.state.CompareAndSwap(stateIdle, stateClosed) {
-			c.nc.Close()
-		}
+		c.closeIdle()
 	}
 }
 
@@ -132,38 +124,17 @@ func (s *Server) SetLimits(l Limits) {
 		if excess == 0 {
 			return
 		}
-		if c.req.Listener != s.opts.ProtectedListener && c.state.CompareAndSwap(stateIdle, stateClosed) {
-			c.nc.Close()
+		if c.req.Listener != l.ProtectedListener && c.closeIdle() {
 			excess--
 		}
 	}
 }
 
-// addListener fails when the server is closing.
-func (s *Server) addListener(l Listener) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closing.Load() {
-		return false
-	}
-	s.listeners[l.Listener] = struct{}{}
-	s.acceptedLocked(l.Name)
-	s.tasks.Add(1)
-	return true
-}
-
-func (s *Server) removeListener(l net.Listener) {
-	s.mu.Lock()
-	delete(s.listeners, l)
-	s.mu.Unlock()
-	s.tasks.Done()
-}
-
-// addConn fails when the server is closing.
+// addConn fails when the connection's listener or the server is closing.
 func (s *Server) addConn(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closing.Load() {
+	if s.closing.Load() || c.from.closing.Load() {
 		return false
 	}
 	s.conns[c] = struct{}{}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"minibroker"
-	"minibroker/config"
 )
 
 // The ports file tells which ports the system chose for port 0, a line for each listener that clients use:
@@ -16,14 +15,14 @@ import (
 // The address is the one that clients are told. The file appears whole, once the listeners serve, and goes with the broker.
 
 // writePorts writes the ports file if there is to be one.
-func (f flags) writePorts(conf *config.Broker, broker *minibroker.Broker) error {
+func (f flags) writePorts(broker *minibroker.Broker) error {
 	if f.portsFile == "" {
 		return nil
 	}
 	var text strings.Builder
-	for _, l := range conf.Listeners() {
-		if addr := broker.Advertised(l.Name); addr != "" {
-			fmt.Fprintf(&text, "%s=%s\n", l.Name, addr)
+	for _, name := range broker.Listeners() {
+		if addr := broker.Advertised(name); addr != "" {
+			fmt.Fprintf(&text, "%s=%s\n", name, addr)
 		}
 	}
 	part := f.portsFile + ".tmp"

@@ -83,7 +83,7 @@ func serve(f flags, stdout io.Writer) error {
 		return fatal(log, err)
 	}
 	setPace(collectAt)
-	if err := errors.Join(observing.watch(broker), f.writePorts(conf, broker)); err != nil {
+	if err := errors.Join(observing.watch(broker), f.writePorts(broker)); err != nil {
 		return errors.Join(fatal(log, err), stop(log, conf.NodeID(), broker))
 	}
 	defer f.removePorts()
@@ -144,8 +144,8 @@ func signalName(s os.Signal) string {
 // sayReady prints the lines that scripts, test frameworks and people wait for. All of them are there because different ones
 // wait for different lines.
 func sayReady(log *slog.Logger, conf *config.Broker, broker *minibroker.Broker, took time.Duration) {
-	for _, l := range conf.Listeners() {
-		if addr := broker.Addr(l.Name); addr != nil {
+	for _, name := range broker.Listeners() {
+		if addr := broker.Addr(name); addr != nil {
 			log.Info(fmt.Sprintf("Awaiting socket connections on %s.", addr), loggerKey, "kafka.network.DataPlaneAcceptor")
 		}
 	}
