@@ -106,7 +106,7 @@ func (b *Broker) register(image *metadata.Image) []metadata.Endpoint {
 func (b *Broker) bindInstead(l config.Listener) {
 	socket, err := bind(l)
 	if err != nil {
-		b.listenersFail(bindFailed(l, err))
+		b.bindFailed(l, err)
 		return
 	}
 	bound := append(slices.Clone(b.bound()), boundListener{config: l, socket: socket, told: l.Advertised})
@@ -155,7 +155,7 @@ func (b *Broker) changeListeners(wanted []config.Listener, same func(have, want 
 		}
 		socket, err := bind(w)
 		if err != nil {
-			b.listenersFail(bindFailed(w, err))
+			b.bindFailed(w, err)
 			lost = append(lost, w)
 			continue
 		}
@@ -180,9 +180,10 @@ func (b *Broker) listenersFail(err error) {
 	b.log.Error(fmt.Sprintf("Per-broker configs of %d could not be applied: [listeners]: %v", b.config.NodeID(), err), "logger", "kafka.server.DynamicBrokerConfig")
 }
 
-func bindFailed(l config.Listener, err error) error {
-	return fmt.Errorf("bind listener %s to %s: %w; stop what uses the port: it is tried again with the next change of this broker's settings and at the next start",
-		l.Name, addressOf(l), err)
+// bindFailed writes Kafka's line about a listener that cannot be bound, and what to do about it.
+func (b *Broker) bindFailed(l config.Listener, err error) {
+	b.log.Error(fmt.Sprintf("Unable to start acceptor for %s on %s: %v; stop what uses the port: it is tried again with the next change of this broker's settings "+
+		"and at the next start", l.Name, addressOf(l), err), "logger", "kafka.network.DataPlaneAcceptor")
 }
 
 // advertised is the address that clients of a listener are told; there is none when it is not advertised.
