@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -66,32 +65,11 @@ func (a *API) alterClientQuotas(ctx context.Context, _ *protocol.Request, body *
 // inHashOrder brings changes into the order of Kafka's answers, which is that of
 // a java.util.HashMap.
 func inHashOrder(changes []*quotaChange) []*quotaChange {
-	size := uint32(16)
-	for len(changes) > int(size/4*3) {
-		size *= 2
-	}
-	slot := func(c *quotaChange) uint32 {
-		h := uint32(31)
-		for _, e := range c.entity {
-			part := uint32(javaHash(e.Type))
-			if e.Name != nil {
-				part ^= uint32(javaHash(*e.Name))
-			}
-			h += part
-		}
-		return (h ^ h>>16) & (size - 1)
-	}
-	slices.SortStableFunc(changes, func(a, b *quotaChange) int { return cmp.Compare(slot(a), slot(b)) })
+	table := metadata.DefaultHashTable.Holding(len(changes))
+	slices.SortStableFunc(changes, func(a, b *quotaChange) int {
+		return cmp.Compare(table.Bucket(metadata.QuotaHash(a.entity)), table.Bucket(metadata.QuotaHash(b.entity)))
+	})
 	return changes
-}
-
-// javaHash is java.lang.String.hashCode.
-func javaHash(s string) int32 {
-	h := int32(0)
-	for _, unit := range utf16.Encode([]rune(s)) {
-		h = 31*h + int32(unit)
-	}
-	return h
 }
 
 // gatherQuotas makes one change of each entity that the request names.

@@ -46,6 +46,7 @@ type Image struct {
 	topicIDs    shardMap[logstore.UUID, *Topic]
 	configs     shardMap[Resource, map[string]string]
 	quotas      shardMap[string, *Quota] // by quotaKey
+	quotaOrder  []*Quota                 // as Kafka shows them, see quotaorder.go
 	acls        shardMap[logstore.UUID, *AccessControlEntryRecord]
 	scram       shardMap[ScramUser, *UserScramCredentialRecord]
 	tokens      shardMap[string, *DelegationTokenRecord]
@@ -90,6 +91,8 @@ type ScramUser struct {
 type Quota struct {
 	Entity []QuotaEntity
 	Limits map[string]float64
+
+	hash uint32 // QuotaHash of Entity
 }
 
 func newImage(o *Options) *Image {
@@ -121,8 +124,8 @@ func (i *Image) Brokers() map[int32]*RegisterBrokerRecord { return i.brokers }
 // Controllers lists the registrations of controllers by node id.
 func (i *Image) Controllers() map[int32]*RegisterControllerRecord { return i.controllers }
 
-// Quotas goes through the client quotas, in no particular order.
-func (i *Image) Quotas() iter.Seq2[string, *Quota] { return i.quotas.all() }
+// Quotas lists the client quotas in Kafka's order, see HashTable.
+func (i *Image) Quotas() []*Quota { return i.quotaOrder }
 
 // ACLs goes through the access control entries, in no particular order.
 func (i *Image) ACLs() iter.Seq2[logstore.UUID, *AccessControlEntryRecord] { return i.acls.all() }

@@ -29,6 +29,8 @@ type imageEdit struct {
 	settled map[Resource]map[string]string    // settings that this edit may change
 	ownMaps bool                              // brokers, controllers and Features were copied
 
+	touchedQuotas touchedQuotas // since quotaOrder was brought up to date
+
 	transaction *transaction // open metadata transaction
 }
 
@@ -60,6 +62,7 @@ func (e *imageEdit) done() (*Image, error) {
 			return nil, fmt.Errorf("%w: topic %s has partition %d but no partition %d", ErrMalformed, topic.Name, number, len(topic.Partitions))
 		}
 	}
+	e.orderQuotas()
 	n := e.next
 	n.topics, n.topicIDs, n.configs, n.quotas = e.topics.done(), e.topicIDs.done(), e.configs.done(), e.quotas.done()
 	n.acls, n.scram, n.tokens = e.acls.done(), e.scram.done(), e.tokens.done()
@@ -238,8 +241,10 @@ func cloneOrMake[K comparable, V any](m map[K]V) map[K]V {
 
 func (e *imageEdit) setQuota(r *ClientQuotaRecord) {
 	key := quotaKey(r.Entity)
-	q := &Quota{Entity: r.Entity, Limits: map[string]float64{}}
-	if old, ok := e.quotas.get(key); ok {
+	old, _ := e.quotas.get(key)
+	e.touchedQuotas.add(key, old)
+	q := &Quota{Entity: r.Entity, Limits: map[string]float64{}, hash: QuotaHash(r.Entity)}
+	if old != nil {
 		q.Entity, q.Limits = old.Entity, maps.Clone(old.Limits)
 	}
 	if r.Remove {

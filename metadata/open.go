@@ -174,6 +174,7 @@ func (s *Store) readState(id SnapshotID) (e *imageEdit, damaged bool, err error)
 		return applyStored(e, r)
 	})
 	e.at(id.End-1, id.Epoch, last)
+	e.orderQuotas()
 	var corrupt *logstore.CorruptError
 	return e, errors.As(err, &corrupt), err
 }

@@ -12,7 +12,8 @@ import (
 // stateRecords are the records that make the image from nothing, in the order
 // of Kafka's snapshots: features, brokers, controllers, topics, settings,
 // quotas, producer ids, access control, SCRAM, delegation tokens. Within a
-// kind Kafka's order is that of its hash maps; here it is sorted.
+// kind Kafka's order is that of its hash maps; here it is sorted, but for
+// quotas, whose order clients see.
 func (i *Image) stateRecords() []Record {
 	var out []Record
 	add := func(r Record) { out = append(out, r) }
@@ -83,7 +84,7 @@ func (i *Image) configRecords(add func(Record)) {
 }
 
 func (i *Image) quotaRecords(add func(Record)) {
-	for _, q := range sortedValues(i.quotas, strings.Compare) {
+	for _, q := range i.quotaOrder {
 		for _, name := range slices.Sorted(maps.Keys(q.Limits)) {
 			add(&ClientQuotaRecord{Entity: q.Entity, Name: name, Value: q.Limits[name]})
 		}

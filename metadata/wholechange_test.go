@@ -27,7 +27,7 @@ func described(i *Image) string {
 			lines = append(lines, fmt.Sprintf("setting %d %q %s=%s", r.Kind, r.Name, key, settings[key]))
 		}
 	}
-	for key, q := range i.Quotas() {
+	for key, q := range i.quotas.all() {
 		lines = append(lines, fmt.Sprintf("quota %q %v", key, q.Limits))
 	}
 	for user := range i.ScramCredentials() {
