@@ -91,15 +91,7 @@ func (t *trial) manyAgain(what string, i *instance, names []string, each int) er
 	if err := awaitTopics(t.ctx, i.addr(), names, each); err != nil {
 		return err
 	}
-	took := time.Since(i.begun)
-	u, err := i.usage()
-	if err != nil {
-		return err
-	}
-	t.note(what+": process made to all partitions served", "ms", less, milliseconds(took))
-	t.note(what+": broker CPU until then", "ms", less, milliseconds(u.cpu))
-	t.note(what+": peak RSS", "MiB", less, u.peak)
-	return nil
+	return t.noteServed(what, i)
 }
 
 // singles is a topic of one partition, a batch of one record at each offset.

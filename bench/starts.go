@@ -86,6 +86,14 @@ func (t *trial) again(what string, i *instance, f traffic) error {
 	if err := f.served(t.ctx, i.addr()); err != nil {
 		return err
 	}
+	if err := t.noteServed(what, i); err != nil {
+		return err
+	}
+	return f.read(t.ctx, i.addr(), f.records)
+}
+
+// noteServed notes what a start took whose partitions have just been served.
+func (t *trial) noteServed(what string, i *instance) error {
 	took := time.Since(i.begun)
 	u, err := i.usage()
 	if err != nil {
@@ -94,7 +102,7 @@ func (t *trial) again(what string, i *instance, f traffic) error {
 	t.note(what+": process made to all partitions served", "ms", less, milliseconds(took))
 	t.note(what+": broker CPU until then", "ms", less, milliseconds(u.cpu))
 	t.note(what+": peak RSS", "MiB", less, u.peak)
-	return f.read(t.ctx, i.addr(), f.records)
+	return nil
 }
 
 // idle is what a broker costs that nobody uses: with one topic, with many partitions, and with consumers that wait.
