@@ -175,6 +175,14 @@ func FuzzCheckpoint(f *testing.F) {
 	})
 }
 
+// marks looks high watermarks up.
+func marks(m map[TopicPartition]int64) func(TopicPartition) (int64, bool) {
+	return func(tp TopicPartition) (int64, bool) {
+		at, ok := m[tp]
+		return at, ok
+	}
+}
+
 // TestCheckpointsAtRest: the files are rewritten when they would get another text, and else not.
 func TestCheckpointsAtRest(t *testing.T) {
 	mem := vfs.NewMem()
@@ -183,7 +191,7 @@ func TestCheckpointsAtRest(t *testing.T) {
 		t.Helper()
 		before := mem.Ops()
 		must(t, s.CheckpointRecoveryPoints(), s.CheckpointLogStartOffsets(),
-			s.CheckpointHighWatermarks(map[TopicPartition]int64{crashed: l.EndOffset()}))
+			s.CheckpointHighWatermarks(marks(map[TopicPartition]int64{crashed: l.EndOffset()})))
 		return mem.Ops() - before
 	}
 	for range 3 {
@@ -197,4 +205,38 @@ func TestCheckpointsAtRest(t *testing.T) {
 		s.env.background.Wait()
 	}
 	must(t, s.Close(CleanStop{}))
+}
+
+// BenchmarkCheckpointsAtRest looks at the high watermarks of a thousand partitions that have not moved.
+func BenchmarkCheckpointsAtRest(b *testing.B) {
+	s, ends := restingStore(b, 1000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := s.CheckpointHighWatermarks(ends); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// TestCheckpointsAtRestAllocateLittle: what has not changed costs no memory for each partition.
+func TestCheckpointsAtRestAllocateLittle(t *testing.T) {
+	s, ends := restingStore(t, 100)
+	if n := testing.AllocsPerRun(10, func() { must(t, s.CheckpointHighWatermarks(ends)) }); n > 5 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// restingStore has partitions whose high watermarks are written.
+func restingStore(t testing.TB, partitions int32) (*Store, func(TopicPartition) (int64, bool)) {
+	s, err := Open(Options{FS: vfs.NewMem(), Dirs: []string{"/a"}, NodeID: 1, Default: DefaultConfig()})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Abort()) })
+	must(t, s.Load(t.Context()))
+	for i := range partitions {
+		_, err := s.Create(TopicPartition{Topic: "t", Partition: i}, NewUUID(), nil, s.o.Default)
+		must(t, err)
+	}
+	ends := func(TopicPartition) (int64, bool) { return 7, true }
+	must(t, s.CheckpointHighWatermarks(ends))
+	return s, ends
 }

@@ -13,9 +13,7 @@ func (s *Store) CheckpointRecoveryPoints() error {
 }
 
 func (s *Store) checkpointRecoveryPoints(d *Dir) error {
-	return s.writeCheckpoint(d, recoveryPointCheckpoint, s.collect(d, func(l *Log) (int64, bool) {
-		return l.RecoveryPoint(), true
-	}))
+	return s.checkpoint(d, recoveryPointCheckpoint, func(l *Log) (int64, bool) { return l.RecoveryPoint(), true })
 }
 
 // CheckpointLogStartOffsets writes log-start-offset-checkpoint: only logs
@@ -29,21 +27,18 @@ func (s *Store) CheckpointLogStartOffsets() error {
 }
 
 func (s *Store) checkpointLogStarts(d *Dir) error {
-	return s.writeCheckpoint(d, logStartCheckpoint, s.collect(d, func(l *Log) (int64, bool) {
+	return s.checkpoint(d, logStartCheckpoint, func(l *Log) (int64, bool) {
 		start := l.StartOffset()
 		return start, start > (*l.segments.Load())[0].base
-	}))
+	})
 }
 
-// CheckpointHighWatermarks writes replication-offset-checkpoint; m holds the
-// high watermark of each partition, those of unknown ones are ignored.
-func (s *Store) CheckpointHighWatermarks(m map[TopicPartition]int64) error {
+// CheckpointHighWatermarks writes replication-offset-checkpoint; of tells the high watermark of a partition, if it has one, and must
+// not call the store.
+func (s *Store) CheckpointHighWatermarks(of func(TopicPartition) (int64, bool)) error {
 	var err error
 	for _, d := range s.Dirs() {
-		err = errors.Join(err, s.writeCheckpoint(d, replicationCheckpoint, s.collect(d, func(l *Log) (int64, bool) {
-			at, ok := m[l.tp]
-			return at, ok
-		})))
+		err = errors.Join(err, s.checkpoint(d, replicationCheckpoint, func(l *Log) (int64, bool) { return of(l.tp) }))
 	}
 	return err
 }
@@ -59,8 +54,15 @@ func (s *Store) HighWatermarks() map[TopicPartition]int64 {
 	return all
 }
 
-func (s *Store) writeCheckpoint(d *Dir, name string, entries map[TopicPartition]int64) error {
-	err := d.writeCheckpoint(name, entries)
+// checkpoint writes a value of each log in a directory, unless all are as they were written last: looking at them allocates nothing,
+// however many there are.
+func (s *Store) checkpoint(d *Dir, name string, value func(*Log) (int64, bool)) error {
+	sum := newCheckpointSum(d.seed)
+	s.each(d, value, sum.add)
+	if d.isWritten(name, sum) {
+		return nil
+	}
+	err := d.writeCheckpoint(name, s.collect(d, value))
 	if err != nil {
 		s.suspect(d.Path, err)
 	}
@@ -68,16 +70,21 @@ func (s *Store) writeCheckpoint(d *Dir, name string, entries map[TopicPartition]
 }
 
 func (s *Store) collect(d *Dir, value func(*Log) (int64, bool)) map[TopicPartition]int64 {
+	entries := make(map[TopicPartition]int64)
+	s.each(d, value, func(tp TopicPartition, at int64) { entries[tp] = at })
+	return entries
+}
+
+// each calls do with the value of each log in a directory that has one.
+func (s *Store) each(d *Dir, value func(*Log) (int64, bool), do func(TopicPartition, int64)) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	entries := make(map[TopicPartition]int64)
 	for tp, p := range s.logs {
 		if p.dir != d || p.log == nil {
 			continue
 		}
 		if at, ok := value(p.log); ok {
-			entries[tp] = at
+			do(tp, at)
 		}
 	}
-	return entries
 }

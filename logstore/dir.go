@@ -1,6 +1,7 @@
 package logstore
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -135,24 +136,49 @@ func (d *Dir) file(name string) string { return filepath.Join(d.Path, name) }
 // writeCheckpoint replaces an offset checkpoint file, unless it would get what
 // was written last: an idle broker writes nothing.
 func (d *Dir) writeCheckpoint(name string, entries map[TopicPartition]int64) error {
-	type entry struct {
-		tp     TopicPartition
-		offset int64
-	}
-	sum := uint64(1) // 0 is for a file never written
+	sum := newCheckpointSum(d.seed)
 	for tp, offset := range entries {
-		sum += maphash.Comparable(d.seed, entry{tp, offset})
+		sum.add(tp, offset)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.written[name] == sum || (len(entries) == 0 && name == replicationCheckpoint && d.written[name] == 0) {
-		return nil // Kafka too writes no high watermarks before there is a partition
+	if d.isWrittenLocked(name, sum) {
+		return nil
 	}
 	if err := WriteOffsetCheckpoint(d.fsys, d.file(name), entries); err != nil {
 		return fmt.Errorf("%w: %w", ErrStorage, err)
 	}
-	d.written[name] = sum
+	d.written[name] = sum.sum
 	return nil
+}
+
+// isWritten reports whether a checkpoint file needs not be written to hold the entries of a sum.
+func (d *Dir) isWritten(name string, sum *checkpointSum) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.isWrittenLocked(name, sum)
+}
+
+func (d *Dir) isWrittenLocked(name string, sum *checkpointSum) bool {
+	// Kafka too writes no high watermarks before there is a partition.
+	return d.written[name] == sum.sum || sum.entries == 0 && name == replicationCheckpoint && d.written[name] == 0
+}
+
+// checkpointSum tells sets of entries of a checkpoint file apart, in whatever order they come.
+type checkpointSum struct {
+	seed    maphash.Seed
+	sum     uint64 // never 0, which is for a file never written
+	entries int
+}
+
+func newCheckpointSum(seed maphash.Seed) *checkpointSum { return &checkpointSum{seed: seed, sum: 1} }
+
+func (c *checkpointSum) add(tp TopicPartition, offset int64) {
+	var place [12]byte
+	binary.LittleEndian.PutUint32(place[:], uint32(tp.Partition))
+	binary.LittleEndian.PutUint64(place[4:], uint64(offset))
+	c.sum += maphash.String(c.seed, tp.Topic)*0x9e3779b97f4a7c15 ^ maphash.Bytes(c.seed, place[:])
+	c.entries++
 }
 
 // unlock lets others use the directory; remove takes the lock file away, as a

@@ -260,7 +260,7 @@ func (r *replay) run(capture func(name string)) {
 		case "kill":
 			r.check(r.store.Abort())
 		case "stop":
-			r.check(r.store.CheckpointHighWatermarks(r.ends()))
+			r.check(r.store.CheckpointHighWatermarks(marks(r.ends())))
 			r.check(r.store.Close(CleanStop{BrokerEpoch: 5}))
 		case "wipe":
 			r.dir, r.epoch = r.t.TempDir(), -2
@@ -335,7 +335,7 @@ func (r *replay) wait(ms int64) {
 	r.store.env.background.Wait()
 	r.check(r.store.CheckpointRecoveryPoints())
 	r.check(r.store.CheckpointLogStartOffsets())
-	r.check(r.store.CheckpointHighWatermarks(r.ends()))
+	r.check(r.store.CheckpointHighWatermarks(marks(r.ends())))
 	_, err := r.store.RemoveDue(now.Add(time.Duration(ms) * time.Millisecond))
 	r.check(err)
 }

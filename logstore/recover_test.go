@@ -136,7 +136,7 @@ func recoverDamage(t *testing.T, top, name string, want *recovered) (agree, tota
 	if _, err := l.ApplyRetention(l.EndOffset(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.CheckpointHighWatermarks(map[TopicPartition]int64{l.TopicPartition(): l.EndOffset()}); err != nil {
+	if err := s.CheckpointHighWatermarks(marks(map[TopicPartition]int64{l.TopicPartition(): l.EndOffset()})); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(CleanStop{BrokerEpoch: 56}); err != nil {

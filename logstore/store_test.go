@@ -209,11 +209,11 @@ func TestHighWatermarksSurvive(t *testing.T) {
 	if _, err := s.Create(tp, NewUUID(), nil, s.o.Default); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.CheckpointHighWatermarks(map[TopicPartition]int64{tp: 33, {Topic: "unknown"}: 1}); err != nil {
+	if err := s.CheckpointHighWatermarks(marks(map[TopicPartition]int64{tp: 33, {Topic: "unknown"}: 1})); err != nil {
 		t.Fatal(err)
 	}
 	before := mem.Ops()
-	if err := s.CheckpointHighWatermarks(map[TopicPartition]int64{tp: 33}); err != nil || mem.Ops() != before {
+	if err := s.CheckpointHighWatermarks(marks(map[TopicPartition]int64{tp: 33})); err != nil || mem.Ops() != before {
 		t.Errorf("the same again: %d operations, %v", mem.Ops()-before, err)
 	}
 	if err := s.Abort(); err != nil {
@@ -242,7 +242,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 		if got, err := readFrom(l, 0, 1000, math.MaxInt64); err != nil || !slices.Equal(got, counting(0, 60)) {
 			t.Fatal(got, err)
 		}
-		if err := s.CheckpointHighWatermarks(map[TopicPartition]int64{{Topic: "t"}: 60}); err != nil {
+		if err := s.CheckpointHighWatermarks(marks(map[TopicPartition]int64{{Topic: "t"}: 60})); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Close(CleanStop{}); err != nil {

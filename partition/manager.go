@@ -127,19 +127,16 @@ func (m *Manager) Partitions() []*Partition {
 	return all
 }
 
-// HighWatermarks maps every partition to its high watermark.
-func (m *Manager) HighWatermarks() map[logstore.TopicPartition]int64 {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	marks := make(map[logstore.TopicPartition]int64, len(m.partitions))
-	for tp, p := range m.partitions {
-		marks[tp] = p.HighWatermark()
-	}
-	return marks
-}
-
 // CheckpointHighWatermarks writes the high watermarks of all partitions to
 // the store's checkpoint files.
 func (m *Manager) CheckpointHighWatermarks() error {
-	return m.store.CheckpointHighWatermarks(m.HighWatermarks())
+	return m.store.CheckpointHighWatermarks(m.highWatermark)
+}
+
+func (m *Manager) highWatermark(tp logstore.TopicPartition) (int64, bool) {
+	p, err := m.Get(tp)
+	if err != nil {
+		return 0, false
+	}
+	return p.HighWatermark(), true
 }

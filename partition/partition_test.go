@@ -118,12 +118,16 @@ func TestManagerForgetsPartitions(t *testing.T) {
 		t.Fatalf("get: %v, %v", p, err)
 	}
 	produce(t, ps[1], "a")
-	marks := m.HighWatermarks()
-	if len(marks) != 2 || marks[ps[0].TopicPartition()] != 0 || marks[ps[1].TopicPartition()] != 1 {
-		t.Errorf("high watermarks %v", marks)
+	for i, p := range ps {
+		if at, ok := m.highWatermark(p.TopicPartition()); !ok || at != int64(i) {
+			t.Errorf("high watermark of %s: %d, %v", p.TopicPartition(), at, ok)
+		}
 	}
 	m.Remove(tp)
 	m.Remove(tp)
+	if at, ok := m.highWatermark(tp); ok {
+		t.Errorf("high watermark after removal: %d", at)
+	}
 	if _, err := m.Get(tp); !errors.Is(err, ErrUnknownPartition) {
 		t.Errorf("get after removal: %v", err)
 	}
