@@ -13,10 +13,6 @@ import (
 	"minibroker/record"
 )
 
-// allocationNoise is what another goroutine of the test binary may allocate meanwhile, on average of a run. An allocation for
-// each record would be hundreds more.
-const allocationNoise = 2
-
 // manyValues are those of so many records.
 func manyValues(n int) []string {
 	values := make([]string, n)
