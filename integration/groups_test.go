@@ -18,6 +18,7 @@ import (
 // reader is a member of a group that commits what it has read before it asks for more.
 type reader struct {
 	cl   *kgo.Client
+	stop context.CancelFunc
 	done chan struct{}
 }
 
@@ -94,20 +95,21 @@ func startReader(t *testing.T, addr, topic string, c *tally, opts ...kgo.Opt) *r
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &reader{cl: cl, done: make(chan struct{})}
+	ctx, stop := context.WithCancel(context.Background())
+	r := &reader{cl: cl, stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
-		for {
-			fetches := cl.PollRecords(context.Background(), 50)
-			if fetches.IsClientClosed() {
-				return
-			}
+		for ctx.Err() == nil {
+			fetches := cl.PollRecords(ctx, 50)
 			c.note(func() {
 				fetches.EachRecord(func(rec *kgo.Record) { c.reads[string(rec.Value)]++ })
 			})
-			if err := cl.CommitUncommittedOffsets(context.Background()); err == nil {
+			// Not ctx: who leaves commits first.
+			committing, cancel := context.WithTimeout(context.Background(), patience)
+			if err := cl.CommitUncommittedOffsets(committing); err == nil {
 				c.note(func() { c.committed += fetches.NumRecords() })
 			}
+			cancel()
 			cl.AllowRebalance()
 		}
 	}()
@@ -115,10 +117,11 @@ func startReader(t *testing.T, addr, topic string, c *tally, opts ...kgo.Opt) *r
 	return r
 }
 
-// leave ends the reader, which says goodbye.
+// leave ends the reader, which commits what it has read and says goodbye.
 func (r *reader) leave() {
-	r.cl.CloseAllowingRebalance()
+	r.stop()
 	<-r.done
+	r.cl.CloseAllowingRebalance()
 }
 
 // produceNumbers writes count records, each with its number, to a topic's partitions in turn.
