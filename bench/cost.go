@@ -47,24 +47,17 @@ type costing struct {
 // costCommand prints what one more of something costs.
 func costCommand(ctx context.Context, args []string, out io.Writer) error {
 	f := flag.NewFlagSet("cost", flag.ContinueOnError)
-	program := f.String("with", "", "measure this program instead of building one")
-	scratch := f.String("scratch", os.TempDir(), "where the data goes")
-	ports := f.String("ports", "21700-21799", "ports of 127.0.0.1 to take")
+	own := ownFlags(f, "measure", "tables")
 	rounds := f.Int("rounds", 3, "how often all is done; medians count")
-	docs := f.String("docs", "", "put the tables into this file too, between its marks (docs/benchmarks.md)")
 	quick := f.Bool("quick", false, "small sizes, which show that everything works")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	if err := publishable(*docs, "cost"); err != nil {
-		return err
-	}
-	bed, err := makeBed(*scratch, *ports)
+	bed, err := own.bed("cost")
 	if err != nil {
 		return err
 	}
 	defer bed.remove()
-	bed.finder.give = map[string]string{"minibroker": *program}
 	p, err := bed.finder.peer(ctx, "minibroker")
 	if err != nil {
 		return err
@@ -81,7 +74,7 @@ func costCommand(ctx context.Context, args []string, out io.Writer) error {
 	if _, err := io.WriteString(out, about+text); err != nil {
 		return err
 	}
-	return publish(*docs, "cost", about+text)
+	return publish(*own.docs, "cost", about+text)
 }
 
 // costTables measures and writes one table for each thing.

@@ -61,23 +61,16 @@ func soakCommand(ctx context.Context, args []string, out io.Writer) error {
 	minutes := f.Float64("minutes", 30, "how long")
 	every := f.Duration("every", 5*time.Second, "how long from one sample to the next")
 	rate := f.Float64("rate", 1, "how many times the usual load, which takes about a fifth of a core")
-	program := f.String("with", "", "soak this program instead of building one")
-	scratch := f.String("scratch", os.TempDir(), "where the data goes")
-	ports := f.String("ports", "21700-21799", "ports of 127.0.0.1 to take")
-	docs := f.String("docs", "", "put the result into this file too, between its marks (docs/benchmarks.md)")
+	own := ownFlags(f, "soak", "result")
 	save := f.String("samples", "", "write all samples to this file, as CSV")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
-	if err := publishable(*docs, "soak"); err != nil {
-		return err
-	}
-	bed, err := makeBed(*scratch, *ports)
+	bed, err := own.bed("soak")
 	if err != nil {
 		return err
 	}
 	defer bed.remove()
-	bed.finder.give = map[string]string{"minibroker": *program}
 	s, err := newSoak(ctx, bed, *rate)
 	if err != nil {
 		return err
@@ -91,7 +84,7 @@ func soakCommand(ctx context.Context, args []string, out io.Writer) error {
 	if _, err := io.WriteString(out, about+text); err != nil {
 		return err
 	}
-	return errors.Join(verdict, publish(*docs, "soak", about+text), s.save(*save))
+	return errors.Join(verdict, publish(*own.docs, "soak", about+text), s.save(*save))
 }
 
 // newSoak starts the broker, with its metrics.
