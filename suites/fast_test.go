@@ -1,7 +1,9 @@
 package main
 
 import (
+	"maps"
 	"reflect"
+	"slices"
 	"testing"
 )
 
@@ -25,6 +27,45 @@ func TestWorseThan(t *testing.T) {
 	} {
 		if got := worseThan(r, c.got); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestRetry holds what a second try may forgive: what flaky.txt knows, and one test more that passes three times by itself.
+func TestRetry(t *testing.T) {
+	s := suite{Name: "s", Alone: func(test string) []string { return []string{test} }}
+	flaky := []reason{{suite: "s", test: "Known", why: "its own race"}}
+	for _, c := range []struct {
+		name  string
+		worse []string
+		fails map[string]int // the tries at which a test fails again, as bits
+		tries map[string]int
+		left  []string
+	}{
+		{"known", []string{"Known"}, nil, map[string]int{"Known": 1}, nil},
+		{"known, and passes at last", []string{"Known"}, map[string]int{"Known": 0b011}, map[string]int{"Known": 3}, nil},
+		{"known, and fails always", []string{"Known"}, map[string]int{"Known": 0b111}, map[string]int{"Known": 3}, []string{"Known"}},
+		{"unknown", []string{"A"}, nil, map[string]int{"A": 3}, nil},
+		{"unknown, and fails at last", []string{"A"}, map[string]int{"A": 0b100}, map[string]int{"A": 3}, []string{"A"}},
+		{"two unknown", []string{"A", "B", "Known"}, nil, map[string]int{"Known": 1}, []string{"A", "B"}},
+		{"tests are missing", []string{missing}, nil, map[string]int{}, []string{missing}},
+	} {
+		worse, tries := map[string]string{}, map[string]int{}
+		for _, test := range c.worse {
+			worse[test] = "words"
+		}
+		err := retry(s, result{}, worse, flaky, func(more []string) (outcome, error) {
+			test := more[0]
+			if tries[test]++; c.fails[test]>>(tries[test]-1)&1 == 1 {
+				return outcome{Failed: map[string]string{test: "words"}}, nil
+			}
+			return outcome{Passed: 1}, nil
+		})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if left := slices.Sorted(maps.Keys(worse)); !slices.Equal(left, c.left) || !reflect.DeepEqual(tries, c.tries) {
+			t.Errorf("%s: %v is left after %v, want %v after %v", c.name, left, tries, c.left, c.tries)
 		}
 	}
 }
