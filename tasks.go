@@ -42,14 +42,15 @@ func (b *Broker) runTasks(ctx context.Context, tasks []*task) {
 	}
 }
 
-// tasks lists the periodic work of Kafka's log manager and replica manager with its first moments.
+// tasks lists the periodic work of Kafka's log manager and replica manager with its first moments. High watermarks are written
+// when the first requests have been answered: what stands in the file was right when the logs were loaded.
 func (b *Broker) tasks(now time.Time) []*task {
 	first := now.Add(b.millis("log.initial.task.delay.ms"))
 	every := func(setting string) func() time.Duration {
 		return func() time.Duration { return b.millis(setting) }
 	}
 	return []*task{
-		{"highwatermark-checkpoint", every("replica.high.watermark.checkpoint.interval.ms"), b.partitions.CheckpointHighWatermarks, now},
+		{"highwatermark-checkpoint", every("replica.high.watermark.checkpoint.interval.ms"), b.partitions.CheckpointHighWatermarks, now.Add(settleAfter)},
 		{"kafka-recovery-point-checkpoint", every("log.flush.offset.checkpoint.interval.ms"), b.store.CheckpointRecoveryPoints, first},
 		{"kafka-log-start-offset-checkpoint", every("log.flush.start.offset.checkpoint.interval.ms"), b.store.CheckpointLogStartOffsets, first},
 		{"kafka-log-retention", every("log.retention.check.interval.ms"), b.applyRetention, first},

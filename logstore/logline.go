@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"time"
 )
 
 // Kafka's log lines carry a prefix that names the class that speaks. Tools and
@@ -13,21 +14,26 @@ import (
 const kafkaClasses = "org.apache.kafka.storage.internals.log."
 
 // line writes a message of one of Kafka's classes. The text is built only by
-// callers that run rarely: never on the path of an append or a read.
+// callers that run rarely: never on the path of an append or a read. A start with
+// many partitions writes several for each, so that the record does not say from
+// where it comes: it is always here.
 func (l *Log) line(level slog.Level, class, text string, args ...any) {
-	if !l.env.lines.Enabled(context.Background(), level) {
+	handler := l.env.lines.Handler()
+	if !handler.Enabled(context.Background(), level) {
 		return
 	}
-	prefix := ""
 	switch class {
 	case "LocalLog":
-		prefix = "[LocalLog partition=" + l.tp.String() + ", dir=" + l.Dir() + "] "
+		text = "[LocalLog partition=" + l.tp.String() + ", dir=" + l.Dir() + "] " + text
 	case "ProducerStateManager":
-		prefix = "[ProducerStateManager partition=" + l.tp.String() + "] "
+		text = "[ProducerStateManager partition=" + l.tp.String() + "] " + text
 	case "UnifiedLog", "LogLoader":
-		prefix = "[" + class + " partition=" + l.tp.String() + ", dir=" + filepath.Dir(l.Dir()) + "] "
+		text = "[" + class + " partition=" + l.tp.String() + ", dir=" + filepath.Dir(l.Dir()) + "] " + text
 	}
-	l.env.lines.Log(context.Background(), level, prefix+text, append(args, slog.String("logger", kafkaClasses+class))...)
+	r := slog.NewRecord(time.Now(), level, text, 0)
+	r.Add(args...)
+	r.AddAttrs(slog.String("logger", kafkaClasses+class))
+	_ = handler.Handle(context.Background(), r) // as slog: there is nobody to tell
 }
 
 func (l *Log) info(class, text string, args ...any)  { l.line(slog.LevelInfo, class, text, args...) }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 
 	"minibroker/record"
@@ -25,7 +26,7 @@ func (d *loader) recoverUnflushed() error {
 	first := min(max(0, floorSegment(d.segments, d.o.RecoveryPoint)), len(d.segments)-1)
 	todo := d.segments[first:]
 	for i, s := range todo {
-		d.log.info("LogLoader", fmt.Sprintf("Recovering unflushed segment %d. %d recovered for %s.", s.base, i, d.log.tp))
+		d.log.info("LogLoader", "Recovering unflushed segment "+strconv.FormatInt(s.base, 10)+". "+strconv.Itoa(i)+" recovered for "+d.log.tp.String()+".")
 		cut, err := d.recoverSegment(s)
 		if err != nil {
 			return fmt.Errorf("recover segment %020d: %w", s.base, err)
@@ -191,7 +192,8 @@ func (d *loader) rebuildEntry(s *segment, b record.Batch, pos int64, lastEntry *
 // at or below it and the batches that follow. Snapshots are written at the
 // bases of the last two segments, if passed, and at end.
 func (d *loader) rebuildProducers(p *ProducerState, start, end int64, clean bool) error {
-	d.log.info("LogLoader", fmt.Sprintf("Loading producer state till offset %d", end))
+	upTo := strconv.FormatInt(end, 10)
+	d.log.info("LogLoader", "Loading producer state till offset "+upTo)
 	var marks []int64
 	if n := len(d.segments); n > 0 {
 		if n > 1 {
@@ -210,7 +212,7 @@ func (d *loader) rebuildProducers(p *ProducerState, start, end int64, clean bool
 		}
 		return nil
 	}
-	d.log.info("LogLoader", fmt.Sprintf("Reloading from producer snapshot and rebuilding producer state from offset %d", end))
+	d.log.info("LogLoader", "Reloading from producer snapshot and rebuilding producer state from offset "+upTo)
 	begin := time.Now()
 	emptyBefore := p.isEmpty() && p.mapEndOffset() >= end
 	if err := p.truncateAndReload(start, end, begin); err != nil {
@@ -226,8 +228,8 @@ func (d *loader) rebuildProducers(p *ProducerState, start, end int64, clean bool
 	if err := d.snapshot(p); err != nil {
 		return err
 	}
-	d.log.info("LogLoader", fmt.Sprintf("Producer state recovery took %dms for snapshot load and %dms for segment recovery from offset %d",
-		loaded.Sub(begin).Milliseconds(), time.Since(loaded).Milliseconds(), end))
+	d.log.info("LogLoader", "Producer state recovery took "+strconv.FormatInt(loaded.Sub(begin).Milliseconds(), 10)+"ms for snapshot load and "+
+		strconv.FormatInt(time.Since(loaded).Milliseconds(), 10)+"ms for segment recovery from offset "+upTo)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -27,7 +28,8 @@ type kafkaHandler struct {
 
 // lineWriter writes whole lines, one at a time.
 type lineWriter struct {
-	buffers sync.Pool // of *[]byte: a start with many partitions writes thousands of lines
+	buffers sync.Pool              // of *[]byte: a start with many partitions writes thousands of lines
+	second  atomic.Pointer[second] // of the newest line
 
 	mu sync.Mutex
 	w  io.Writer
@@ -39,7 +41,7 @@ const largestBuffer = 4 << 10
 const (
 	loggerKey     = "logger"
 	defaultLogger = "minibroker"
-	timeLayout    = "2006-01-02 15:04:05,000"
+	secondLayout  = "2006-01-02 15:04:05"
 )
 
 func newKafkaHandler(w io.Writer, levels *loggers) *kafkaHandler {
@@ -62,7 +64,7 @@ func (h *kafkaHandler) Handle(_ context.Context, r slog.Record) error {
 		buf = new([]byte)
 	}
 	line := append((*buf)[:0], '[')
-	line = when.AppendFormat(line, timeLayout)
+	line = h.out.appendTime(line, when)
 	line = append(line, "] "...)
 	line = append(line, levelName(r.Level)...)
 	line = append(line, ' ')
@@ -85,6 +87,25 @@ func (h *kafkaHandler) Handle(_ context.Context, r slog.Record) error {
 		h.out.buffers.Put(buf)
 	}
 	return err
+}
+
+// second is how the time of lines begins that come within one second.
+type second struct {
+	unix int64
+	zone *time.Location
+	text string // as secondLayout
+}
+
+// appendTime writes a time to the millisecond. What stands before those is worked out once a second.
+func (o *lineWriter) appendTime(line []byte, when time.Time) []byte {
+	s := o.second.Load()
+	if s == nil || s.unix != when.Unix() || s.zone != when.Location() {
+		s = &second{when.Unix(), when.Location(), when.Format(secondLayout)}
+		o.second.Store(s)
+	}
+	ms := when.Nanosecond() / int(time.Millisecond)
+	line = append(line, s.text...)
+	return append(line, ',', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10))
 }
 
 func (o *lineWriter) write(line []byte) error {

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		signals := make(chan os.Signal, 2)
 		signal.Notify(signals, syscall.SIGTERM)
 		fmt.Println("ready")
-		watch(slog.New(newKafkaHandler(os.Stdout, newLoggers(slog.LevelInfo))), signals, func() {}, nil)
+		watch(slog.New(newKafkaHandler(os.Stdout, newLoggers(slog.LevelInfo))), signals, newGathered(os.Stdout), func() {}, nil)
 	}
 	os.Exit(m.Run())
 }

@@ -37,7 +37,9 @@ func setPace(percent int) {
 // serve runs a broker until a signal ends it. The soft limit of open files needs no care here: Go raises it at start.
 func serve(f flags, stdout io.Writer) error {
 	levels := newLoggers(slog.LevelInfo)
-	handler, err := newHandler(f.logFormat, stdout, levels)
+	out := newGathered(stdout)
+	defer out.pass()
+	handler, err := newHandler(f.logFormat, out, levels)
 	if err != nil {
 		return err
 	}
@@ -69,7 +71,7 @@ func serve(f flags, stdout io.Writer) error {
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		watch(log, signals, cancel, quit)
+		watch(log, signals, out, cancel, quit)
 	}()
 	defer func() { close(quit); <-ended }()
 
@@ -88,6 +90,7 @@ func serve(f flags, stdout io.Writer) error {
 	}
 	defer f.removePorts()
 	sayReady(log, conf, broker, time.Since(started))
+	out.pass()
 	defer giveBackAtRest(firstRest, restAfter, restEvery, giveMemoryBack).stop()
 	select {
 	case err := <-broker.Failed():
@@ -119,7 +122,7 @@ func (f flags) configure(log *slog.Logger, levels *loggers) (conf *config.Broker
 }
 
 // watch waits for a signal, calls cancel, and then lets a second signal end the process at once. Closing quit ends it.
-func watch(log *slog.Logger, signals <-chan os.Signal, cancel context.CancelFunc, quit <-chan struct{}) {
+func watch(log *slog.Logger, signals <-chan os.Signal, out *gathered, cancel context.CancelFunc, quit <-chan struct{}) {
 	select {
 	case s := <-signals:
 		log.Info("Terminating process due to signal "+signalName(s), loggerKey, "org.apache.kafka.common.utils.internals.LoggingSignalHandler")
@@ -129,6 +132,7 @@ func watch(log *slog.Logger, signals <-chan os.Signal, cancel context.CancelFunc
 	}
 	select {
 	case <-signals:
+		out.pass()
 		os.Exit(exitRuntime)
 	case <-quit:
 	}
