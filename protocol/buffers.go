@@ -4,17 +4,23 @@ import "sync"
 
 // bufferClasses are the capacities that are pooled. The larger ones leave room
 // for the frame around a batch or a fetch of a round number of bytes.
-var bufferClasses = [...]int{4 << 10, 16 << 10, 64 << 10, 256 << 10, 1<<20 + 64<<10, 4<<20 + 64<<10}
+var bufferClasses = [...]int{4 << 10, 16 << 10, 64 << 10, 256 << 10, 1<<20 + 64<<10, largestClass}
 
-// Buffers is a pool of byte buffers in a few sizes. The zero value is ready.
+// largestClass is the capacity of the largest buffers that are pooled by class.
+const largestClass = 4<<20 + 64<<10
+
+// Buffers is a pool of byte buffers in a few sizes, and of larger ones for as
+// long as they are needed again and again. The zero value is ready.
 type Buffers struct {
 	pools [len(bufferClasses)]sync.Pool
+	large largeBuffers
 }
 
 // Buffer is a pooled slice of bytes; B may be appended to, cut on both sides and replaced.
 type Buffer struct {
 	B     []byte
 	whole []byte // as the pool gave it
+	large mapping
 }
 
 func newBuffer(n int) *Buffer {
@@ -34,14 +40,20 @@ func (p *Buffers) Get(n int) *Buffer {
 		}
 		return newBuffer(size)
 	}
+	if b := p.large.get(n); b != nil {
+		return b
+	}
 	return newBuffer(n)
 }
 
 // Put gives a buffer back, which must not be used afterwards; nil is allowed.
-// One that is smaller than all classes or larger than them is left to the
-// garbage collector, so that a rare huge frame does not stay in memory.
+// One that is smaller than all classes is left to the garbage collector.
 func (p *Buffers) Put(b *Buffer) {
 	if b == nil {
+		return
+	}
+	if b.large.bytes != nil {
+		p.large.put(b, cap(b.whole)-cap(b.B)+len(b.B))
 		return
 	}
 	if cap(b.B) < cap(b.whole) {

@@ -53,7 +53,8 @@ type FrameReader struct {
 	last int // size of the last frame
 	// proven is the length of the longest frame that came in whole, up to the
 	// largest pooled size: that much is taken at once, so that a steady
-	// producer's frames are never copied.
+	// producer's frames are never copied. Beyond that size a buffer for the
+	// whole frame is taken, which costs memory only as bytes arrive.
 	proven int
 }
 
@@ -88,7 +89,7 @@ func (f *FrameReader) Next() (*Buffer, error) {
 	}
 	f.last = size
 	if size > f.proven {
-		f.proven = min(size, bufferClasses[len(bufferClasses)-1])
+		f.proven = min(size, largestClass)
 	}
 	return b, nil
 }
@@ -141,7 +142,7 @@ func (f *FrameReader) split(b *Buffer, size int) *Buffer {
 // fill reads what is missing of a frame.
 func (f *FrameReader) fill(b *Buffer, size int) (*Buffer, error) {
 	if size > cap(b.B) {
-		first := f.buffers.Get(min(size, max(firstChunkBytes, f.proven)))
+		first := f.first(size)
 		first.B = append(first.B, b.B...)
 		f.buffers.Put(b)
 		b = first
@@ -156,6 +157,16 @@ func (f *FrameReader) fill(b *Buffer, size int) (*Buffer, error) {
 		}
 	}
 	return b, nil
+}
+
+// first takes a buffer for a frame, or for as much of it as is taken on the client's word.
+func (f *FrameReader) first(size int) *Buffer {
+	if size > largestClass {
+		if b := f.buffers.large.get(size); b != nil {
+			return b
+		}
+	}
+	return f.buffers.Get(min(size, max(firstChunkBytes, f.proven)))
 }
 
 // fillTo reads until b has a length. Of something that wants so many bytes, that many before b have come as well.

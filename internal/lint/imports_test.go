@@ -31,7 +31,7 @@ const (
 var layers = map[string]layer{
 	"internal/vfs": {0, nil, []string{unixPath}},
 	"record":       {1, nil, []string{"github.com/klauspost/compress", "github.com/pierrec/lz4/v4"}},
-	"protocol":     {1, nil, []string{kmsgPath, kbinPath}},
+	"protocol":     {1, nil, []string{kmsgPath, kbinPath, unixPath}},
 	"config":       {1, []string{"internal/vfs"}, nil},
 	"logstore":     {2, []string{"internal/vfs", "record"}, nil},
 	"server":       {2, []string{"protocol", "quota", "meter"}, []string{unixPath}},
