@@ -95,6 +95,13 @@ func (m *Manager) Fetch(ctx context.Context, reads []Read, spec FetchSpec, dst [
 	w.need.Store(missing)
 	w.enter(reads)
 	defer w.leave()
+	// A consumer at rest has read nothing, and mostly nothing comes: then what was read holds.
+	if unread(dst[base:]) && unchanged(reads, dst[base:]) && !w.wait(ctx, spec.Waited) {
+		if w.need.Load() != missing || !sameStarts(reads, dst[base:]) {
+			dst, _ = readAll(reads, spec, dst[:base])
+		}
+		return dst
+	}
 	for {
 		release(dst[base:])
 		// What is appended from here on counts against the whole minimum.
@@ -115,6 +122,41 @@ func (m *Manager) Fetch(ctx context.Context, reads []Read, spec FetchSpec, dst [
 			return dst
 		}
 	}
+}
+
+// unread reports whether no records were read.
+func unread(results []ReadResult) bool {
+	for i := range results {
+		if r := &results[i]; r.Records != nil || r.more {
+			return false
+		}
+	}
+	return true
+}
+
+// unchanged reports whether reads that gave no records would give the same again. What changes that afterwards wakes a fetch that has
+// entered, but for the log start offset.
+func unchanged(reads []Read, results []ReadResult) bool {
+	for i := range reads {
+		p, r := reads[i].Partition, &results[i]
+		if p == nil || p.removed.Load() || p.CheckLeaderEpoch(reads[i].CurrentLeaderEpoch) != nil {
+			return false
+		}
+		if highWatermark := p.highWatermark.Load(); highWatermark != r.HighWatermark || p.stableBelow(highWatermark) != r.LastStableOffset {
+			return false
+		}
+	}
+	return true
+}
+
+// sameStarts reports whether the log start offsets are those of the results.
+func sameStarts(reads []Read, results []ReadResult) bool {
+	for i := range reads {
+		if reads[i].Partition.log.StartOffset() != results[i].LogStartOffset {
+			return false
+		}
+	}
+	return true
 }
 
 // count counts a fetch for each of its partitions; what it reads again after a wait is the same fetch, as Kafka sees it.

@@ -293,3 +293,36 @@ func TestAMarkerEndsTheWaitOfReadCommitted(t *testing.T) {
 		}
 	})
 }
+
+// TestAFetchTellsWhereTheLogBeginsInTheEnd: that moves without ending a wait.
+func TestAFetchTellsWhereTheLogBeginsInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ps := lead(t, "t-0", "t-1")
+		for range 3 {
+			produce(t, ps[1], "x")
+		}
+		end := waiting(m, t.Context(), []Read{from(ps[0], 0), from(ps[1], 3)}, aMinute())
+		time.Sleep(time.Second)
+		if _, err := ps[1].DeleteRecords(2); err != nil {
+			t.Fatal(err)
+		}
+		if got, took := end(); took != time.Minute || got[1].Err != nil || got[1].LogStartOffset != 2 || got[1].HighWatermark != 3 || got[0].LogStartOffset != 0 {
+			t.Errorf("after %v: %+v", took, got)
+		}
+
+		open := newBatch(t, record.BuilderOptions{Producer: &record.Producer{ID: 7}, Transactional: true}, "y")
+		if _, err := ps[1].Append(open, logstore.AppendOptions{Origin: logstore.Client}); err != nil {
+			t.Fatal(err)
+		}
+		committed := aMinute()
+		committed.Isolation = ReadCommitted
+		end = waiting(m, t.Context(), []Read{from(ps[1], 3)}, committed)
+		time.Sleep(time.Second)
+		if _, err := ps[1].DeleteRecords(4); err != nil {
+			t.Fatal(err)
+		}
+		if got, took := end(); took != time.Minute || !errors.Is(got[0].Err, logstore.ErrOffsetOutOfRange) {
+			t.Errorf("a start above the offset: after %v %+v", took, got)
+		}
+	})
+}
