@@ -63,8 +63,11 @@ func parseCheckpoint(path string, data []byte, fields int, fn func(fields []stri
 
 // cutLine cuts at \n, \r or \r\n, as Java's readers do.
 func cutLine(s string) (line, rest string) {
-	i := strings.IndexAny(s, "\r\n")
-	if i < 0 {
+	i := 0
+	for i < len(s) && s[i] != '\n' && s[i] != '\r' {
+		i++
+	}
+	if i == len(s) {
 		return s, ""
 	}
 	line, rest = s[:i], s[i+1:]

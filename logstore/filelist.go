@@ -4,23 +4,31 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"minibroker/internal/vfs"
 )
 
 // fileList is the regular files of a directory, by name.
-type fileList []fs.DirEntry
+type fileList []listedFile
+
+type listedFile struct {
+	fs.DirEntry
+	bytes int64 // -1 when nobody has asked yet
+}
 
 func (d *loader) list() (fileList, error) {
-	entries, err := d.log.env.fsys.ReadDir(d.o.Dir)
+	dir, err := vfs.OpenDir(d.log.env.fsys, d.o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(entries, fs.DirEntry.IsDir), nil
+	defer dir.Close() // only read from
+	return listDir(dir)
 }
 
-func (f fileList) find(name string) (fs.DirEntry, bool) {
-	at, found := slices.BinarySearchFunc(f, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
+func (f fileList) find(name string) (e listedFile, found bool) {
+	at, found := slices.BinarySearchFunc(f, name, func(e listedFile, name string) int { return strings.Compare(e.Name(), name) })
 	if !found {
-		return nil, false
+		return e, false
 	}
 	return f[at], true
 }
@@ -36,17 +44,16 @@ func (f fileList) size(name string) (int64, error) {
 	if !ok {
 		return 0, fs.ErrNotExist
 	}
-	info, err := e.Info()
-	if err != nil {
-		return 0, err
+	if e.bytes >= 0 {
+		return e.bytes, nil
 	}
-	return info.Size(), nil
+	return vfs.SizeOf(e.DirEntry)
 }
 
 // unfinished reports whether there are files that a running replacement or
 // removal of segments leaves.
 func (f fileList) unfinished() bool {
-	return slices.ContainsFunc(f, func(e fs.DirEntry) bool {
+	return slices.ContainsFunc(f, func(e listedFile) bool {
 		name := e.Name()
 		return strings.HasSuffix(name, deletedSuffix) || strings.HasSuffix(name, cleanedSuffix) || strings.HasSuffix(name, swapSuffix)
 	})

@@ -25,6 +25,7 @@ type loader struct {
 	cfg      *Config
 	segments []*segment
 
+	surveyed  *survey        // the directory, before anything was changed
 	blank     bool           // one segment at offset 0 without a byte
 	snapshots *ProducerState // lists the snapshot files
 	unsynced  []int64        // snapshots written
@@ -81,18 +82,14 @@ func (d *loader) listSnapshots(files fileList) {
 }
 
 func (d *loader) load(deleted bool) error {
-	l := d.log
-	files, err := d.list()
-	fresh := errors.Is(err, fs.ErrNotExist)
-	if fresh {
-		err = l.env.fsys.MkdirAll(d.o.Dir, 0o755)
-	}
+	fresh, err := d.survey()
 	if err != nil {
 		return err
 	}
 	if err := d.topicID(); err != nil {
 		return err
 	}
+	files := d.surveyed.files
 	if d.blank, err = files.blank(); err != nil {
 		return err
 	}
@@ -124,12 +121,27 @@ func (d *loader) load(deleted bool) error {
 	return d.state(end)
 }
 
-// topicID reads partition.metadata, or writes it for a new directory.
+// survey looks at the directory, unless that was done ahead. A missing one is made;
+// fresh tells so.
+func (d *loader) survey() (fresh bool, err error) {
+	if d.surveyed != nil {
+		return false, nil
+	}
+	fsys := d.log.env.fsys
+	d.surveyed, err = surveyDir(fsys, d.o.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		d.surveyed = &survey{idErr: fs.ErrNotExist}
+		return true, fsys.MkdirAll(d.o.Dir, 0o755)
+	}
+	return false, err
+}
+
+// topicID takes the id from partition.metadata, or writes that for a new directory.
 func (d *loader) topicID() error {
 	fsys := d.log.env.fsys
-	have, err := readPartitionMetadata(fsys, d.o.Dir)
+	err := d.surveyed.idErr
 	if err == nil {
-		d.log.topicID.Store(&have.TopicID)
+		*d.log.topicID.Load() = d.surveyed.id.TopicID // nobody else has the log yet
 		return nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {

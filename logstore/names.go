@@ -62,10 +62,16 @@ func segmentFileName(base int64, suffix string) string {
 	if base < 0 {
 		return fmt.Sprintf("%020d%s", base, suffix) // no such segment can be made
 	}
+	return string(appendSegmentFileName(make([]byte, 0, 64), base, suffix))
+}
+
+// appendSegmentFileName does it for an offset that is none below zero.
+func appendSegmentFileName(b []byte, base int64, suffix string) []byte {
 	var room [20]byte
 	digits := strconv.AppendInt(room[:0], base, 10)
 	const zeros = "00000000000000000000"
-	return zeros[min(len(digits), len(zeros)):] + string(digits) + suffix
+	b = append(b, zeros[min(len(digits), len(zeros)):]...)
+	return append(append(b, digits...), suffix...)
 }
 
 // parseSegmentFileName splits a name such as
