@@ -126,6 +126,7 @@ func (b *Broker) openData(ctx context.Context) (err error) {
 	if b.store, err = logstore.Open(b.storeOptions()); err != nil {
 		return err
 	}
+	b.store.SurveyAhead() // while the metadata is read, which the load waits for
 	if b.metadataDirectory, err = b.formatMetadataDir(); err != nil {
 		return err
 	}

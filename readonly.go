@@ -64,6 +64,7 @@ func (b *Broker) openReadOnly(ctx context.Context) (err error) {
 	if b.store, err = logstore.Open(b.storeOptions()); err != nil {
 		return err
 	}
+	b.store.SurveyAhead() // while the metadata is read, which the load waits for
 	if b.meta, err = metadata.OpenReadOnly(b.metadataOptions()); err != nil {
 		return err
 	}

@@ -22,8 +22,9 @@ type Dir struct {
 	Clean       bool  // the last stop was clean: the marker was there
 	BrokerEpoch int64 // as the last clean stop wrote it, -1 if unknown
 
-	fsys vfs.FS
-	lock io.Closer
+	fsys   vfs.FS
+	lock   io.Closer
+	prefix string // see prefixOf
 
 	// As read at open; not used after the load.
 	recoveryPoints, startOffsets map[TopicPartition]int64
@@ -41,7 +42,7 @@ type Dir struct {
 
 // openDir locks the directory and reads its top level.
 func openDir(fsys vfs.FS, path string, nodeID int32, logger *slog.Logger) (d *Dir, meta MetaProperties, err error) {
-	d = &Dir{Path: path, fsys: fsys, BrokerEpoch: -1, written: make(map[string]uint64), seed: maphash.MakeSeed()}
+	d = &Dir{Path: path, fsys: fsys, prefix: prefixOf(path), BrokerEpoch: -1, written: make(map[string]uint64), seed: maphash.MakeSeed()}
 	if err := MakeDir(fsys, path); err != nil {
 		return nil, meta, err
 	}
@@ -131,7 +132,23 @@ func touch(fsys vfs.FS, path string) error {
 	return file.Close()
 }
 
-func (d *Dir) file(name string) string { return filepath.Join(d.Path, name) }
+// file is the path of what is directly in the directory.
+func (d *Dir) file(name string) string {
+	if d.prefix == "" {
+		return filepath.Join(d.Path, name)
+	}
+	return d.prefix + name
+}
+
+// prefixOf is what the paths in a directory begin with; "" where filepath.Join makes
+// them otherwise.
+func prefixOf(dir string) string {
+	prefix := dir + string(filepath.Separator)
+	if filepath.IsAbs(dir) && filepath.Join(dir, "x") == prefix+"x" {
+		return prefix
+	}
+	return ""
+}
 
 // writeCheckpoint replaces an offset checkpoint file, unless it would get what
 // was written last: an idle broker writes nothing.

@@ -41,12 +41,15 @@ func OpenLog(o LogOptions) (*Log, error) {
 	return l, nil
 }
 
-func openLog(env *env, o LogOptions) (*Log, error) {
+func openLog(env *env, o LogOptions) (*Log, error) { return openSurveyed(env, o, nil) }
+
+// openSurveyed is openLog with a look at the directory that was taken ahead, if it was.
+func openSurveyed(env *env, o LogOptions, ahead *survey) (*Log, error) {
 	l, err := newLog(env, o)
 	if err != nil {
 		return nil, err
 	}
-	d := &loader{log: l, o: o, cfg: &o.Config}
+	d := &loader{log: l, o: o, cfg: &o.Config, surveyed: ahead}
 	if err := d.load(strings.HasSuffix(l.name, deleteDirSuffix)); err != nil {
 		return nil, errors.Join(err, d.abandon())
 	}

@@ -20,6 +20,7 @@ type Store struct {
 	deleteDelay atomic.Int64 // milliseconds
 	moves       *moves
 	unfinished  []unfinishedMove // that Load found; ResumeMoves begins them again
+	ahead       surveys          // until Load is over
 
 	// changes keeps removals apart from everything else; creations may run side
 	// by side, since most of their time goes to waiting for syncs. It is never
@@ -440,6 +441,7 @@ func (s *Store) Close(c CleanStop) error {
 
 // shut closes the store for changes and lists the logs by directory.
 func (s *Store) shut() (map[*Dir][]*Log, bool) {
+	s.ahead.stop()
 	s.changes.Lock()
 	defer s.changes.Unlock()
 	s.mu.Lock()

@@ -20,6 +20,8 @@ import (
 func (s *Store) Load(ctx context.Context) error {
 	begin := time.Now()
 	s.env.logger.Info("Loading logs from log dirs [" + strings.Join(s.o.Dirs, ", ") + "]")
+	s.ahead.stop()
+	defer func() { s.ahead.dirs = nil }()
 	total, unclean := 0, []string{}
 	if err := s.loadDirs(ctx); err != nil {
 		return err
@@ -80,11 +82,11 @@ func (s *Store) loadDir(ctx context.Context, d *Dir) error {
 	}
 	var done atomic.Int64
 	configFor := s.o.Configs()
-	err = forEach(s.atOnce(), names, func(name dirName) error {
+	err = forEach(s.atOnce(), names, func(p *partitionDir) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		return s.loadLog(d, name, configFor(name.tp.Topic), func() string {
+		return s.loadLog(d, p, configFor(p.tp.Topic), func() string {
 			return "(" + strconv.FormatInt(done.Add(1), 10) + "/" + strconv.Itoa(len(names)) + " completed in " + d.Path + ")"
 		})
 	})
@@ -93,14 +95,18 @@ func (s *Store) loadDir(ctx context.Context, d *Dir) error {
 }
 
 // partitionDirs lists the directories to load.
-func (s *Store) partitionDirs(d *Dir) ([]dirName, error) {
-	entries, err := s.env.fsys.ReadDir(d.Path)
-	if err != nil {
-		return nil, err
+func (s *Store) partitionDirs(d *Dir) ([]*partitionDir, error) {
+	ahead := s.ahead.take(d)
+	entries := ahead.entries
+	if entries == nil {
+		var err error
+		if entries, err = s.env.fsys.ReadDir(d.Path); err != nil {
+			return nil, err
+		}
 	}
-	var names []dirName
+	names := ahead.partitions
 	for _, e := range entries {
-		if !e.IsDir() || e.Name() == metadataLogDir || e.Name() == remoteIndexCacheDir {
+		if !isPartitionDir(e) {
 			continue
 		}
 		name, err := parseDirName(e.Name())
@@ -117,19 +123,23 @@ func (s *Store) partitionDirs(d *Dir) ([]dirName, error) {
 			s.unfinished = append(s.unfinished, unfinishedMove{tp: name.tp, in: d, path: filepath.Join(d.Path, e.Name())})
 			s.mu.Unlock()
 		default:
-			names = append(names, name)
+			if ahead.entries == nil {
+				names = append(names, &partitionDir{dirName: name})
+			}
 		}
 	}
 	return names, nil
 }
 
-func (s *Store) loadLog(d *Dir, name dirName, cfg Config, progress func() string) error {
+func (s *Store) loadLog(d *Dir, p *partitionDir, cfg Config, progress func() string) error {
 	begin := time.Now()
-	path := d.file(name.tp.String())
-	l, err := openLog(s.env, LogOptions{
+	path := d.file(p.tp.String())
+	surveyed := p.survey
+	p.survey = nil // it is in nobody's way any more
+	l, err := openSurveyed(s.env, LogOptions{
 		Dir: path, Config: cfg, Clean: d.Clean,
-		RecoveryPoint: d.recoveryPoints[name.tp], LogStartOffset: d.startOffsets[name.tp],
-	})
+		RecoveryPoint: d.recoveryPoints[p.tp], LogStartOffset: d.startOffsets[p.tp],
+	}, surveyed)
 	if err != nil {
 		return fmt.Errorf("load log %s: %w", path, err)
 	}
