@@ -1,6 +1,7 @@
 package logstore
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -100,7 +101,7 @@ func ReadOffsetCheckpoint(fsys vfs.FS, path string) (map[TopicPartition]int64, e
 }
 
 func parseOffsetCheckpoint(path string, data []byte) (map[TopicPartition]int64, error) {
-	m := make(map[TopicPartition]int64)
+	m := make(map[TopicPartition]int64, bytes.Count(data, []byte{'\n'}))
 	err := parseCheckpoint(path, data, 3, func(fields []string) error {
 		partition, err := strconv.ParseInt(fields[1], 10, 32)
 		if err != nil {

@@ -36,8 +36,9 @@ func (e *env) sharedConfig(c Config) *Config {
 	if last := e.lastConfig.Load(); last != nil && *last == c {
 		return last
 	}
-	e.lastConfig.Store(&c)
-	return &c
+	own := c // here, so that the argument needs no memory of its own
+	e.lastConfig.Store(&own)
+	return &own
 }
 
 func newEnv(fsys vfs.FS, logger *slog.Logger, openFileLimit int) *env {

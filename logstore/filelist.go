@@ -3,17 +3,19 @@ package logstore
 import (
 	"io/fs"
 	"slices"
+	"sort"
 	"strings"
 
 	"minibroker/internal/vfs"
 )
 
 // fileList is the regular files of a directory, by name.
-type fileList []listedFile
+type fileList []fs.DirEntry
 
-type listedFile struct {
+// sizedFile is a file whose size is known already.
+type sizedFile struct {
 	fs.DirEntry
-	bytes int64 // -1 when nobody has asked yet
+	bytes int64
 }
 
 func (d *loader) list() (fileList, error) {
@@ -25,12 +27,23 @@ func (d *loader) list() (fileList, error) {
 	return listDir(dir)
 }
 
-func (f fileList) find(name string) (e listedFile, found bool) {
-	at, found := slices.BinarySearchFunc(f, name, func(e listedFile, name string) int { return strings.Compare(e.Name(), name) })
+func (f fileList) find(name string) (e fs.DirEntry, found bool) {
+	at, found := slices.BinarySearchFunc(f, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
 	if !found {
-		return e, false
+		return nil, false
 	}
 	return f[at], true
+}
+
+// hasOf is has for a file of the segment at base, without making its name.
+func (f fileList) hasOf(base int64, suffix string) bool {
+	if base < 0 {
+		return f.has(segmentFileName(base, suffix))
+	}
+	var room [64]byte
+	name := appendSegmentFileName(room[:0], base, suffix)
+	at := sort.Search(len(f), func(i int) bool { return f[i].Name() >= string(name) })
+	return at < len(f) && f[at].Name() == string(name)
 }
 
 func (f fileList) has(name string) bool {
@@ -44,16 +57,16 @@ func (f fileList) size(name string) (int64, error) {
 	if !ok {
 		return 0, fs.ErrNotExist
 	}
-	if e.bytes >= 0 {
-		return e.bytes, nil
+	if sized, ok := e.(*sizedFile); ok {
+		return sized.bytes, nil
 	}
-	return vfs.SizeOf(e.DirEntry)
+	return vfs.SizeOf(e)
 }
 
 // unfinished reports whether there are files that a running replacement or
 // removal of segments leaves.
 func (f fileList) unfinished() bool {
-	return slices.ContainsFunc(f, func(e listedFile) bool {
+	return slices.ContainsFunc(f, func(e fs.DirEntry) bool {
 		name := e.Name()
 		return strings.HasSuffix(name, deletedSuffix) || strings.HasSuffix(name, cleanedSuffix) || strings.HasSuffix(name, swapSuffix)
 	})
@@ -61,7 +74,7 @@ func (f fileList) unfinished() bool {
 
 // blank reports whether the only segment is one at offset 0 without a byte.
 func (f fileList) blank() (bool, error) {
-	first := segmentFileName(0, logSuffix)
+	const first = "00000000000000000000" + logSuffix
 	for _, e := range f {
 		if strings.HasSuffix(e.Name(), logSuffix) && e.Name() != first {
 			return false, nil

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ type loader struct {
 	surveyed  *survey        // the directory, before anything was changed
 	blank     bool           // one segment at offset 0 without a byte
 	snapshots *ProducerState // lists the snapshot files
+	handedOut bool           // snapshots was, and is not empty any more
 	unsynced  []int64        // snapshots written
 }
 
@@ -49,7 +51,8 @@ func openSurveyed(env *env, o LogOptions, ahead *survey) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &loader{log: l, o: o, cfg: &o.Config, surveyed: ahead}
+	d := &loader{log: l, o: o, surveyed: ahead}
+	d.cfg = &d.o.Config
 	if err := d.load(strings.HasSuffix(l.name, deleteDirSuffix)); err != nil {
 		return nil, errors.Join(err, d.abandon())
 	}
@@ -75,13 +78,21 @@ func newLog(env *env, o LogOptions) (*Log, error) {
 // newProducerState is an empty state. The one that was made before it has come to
 // its end: the list of files is handed on.
 func (d *loader) newProducerState() *ProducerState {
-	d.snapshots = d.snapshots.successor()
+	if d.handedOut {
+		d.snapshots = d.snapshots.successor()
+	}
+	d.handedOut = true
 	return d.snapshots
 }
 
+// listSnapshots notes the snapshots that the directory has.
 func (d *loader) listSnapshots(files fileList) {
+	d.handedOut = false
 	d.snapshots = &ProducerState{fsys: d.log.env.fsys, dir: d.o.Dir, logger: d.log.env.logger, expirationMs: d.cfg.ProducerIDExpirationMs}
-	d.snapshots.noteSnapshots(files.names())
+	for _, e := range files {
+		d.snapshots.noteSnapshot(e.Name())
+	}
+	slices.Sort(d.snapshots.snapshots)
 }
 
 func (d *loader) load(deleted bool) error {
@@ -170,7 +181,7 @@ func (d *loader) openSegments(files fileList) error {
 		}
 		switch suffix {
 		case indexSuffix, timeIndexSuffix, txnIndexSuffix:
-			if !files.has(segmentFileName(base, logSuffix)) {
+			if !files.hasOf(base, logSuffix) {
 				d.log.warn("LogLoader", "Found an orphaned index file "+d.path(name)+", with no corresponding log file.")
 				if err := d.log.env.fsys.Remove(d.path(name)); err != nil {
 					return err
@@ -196,27 +207,28 @@ func (d *loader) openSegment(base int64, files fileList) error {
 	}
 	s.unchecked.Store(true)
 	s.found = true
-	s.indexed = files.has(segmentFileName(base, indexSuffix)) && files.has(segmentFileName(base, timeIndexSuffix))
-	if !files.has(segmentFileName(base, txnIndexSuffix)) {
+	hasIndex, hasTimes, hasAborted := files.hasOf(base, indexSuffix), files.hasOf(base, timeIndexSuffix), files.hasOf(base, txnIndexSuffix)
+	s.indexed = hasIndex && hasTimes
+	if !hasAborted {
 		s.aborted.noteMissing()
 	}
-	if !files.has(segmentFileName(base, timeIndexSuffix)) {
+	if !hasTimes {
 		if err := s.times.createEmpty(); err != nil {
 			return err
 		}
 	}
-	logFile := d.path(segmentFileName(base, logSuffix))
-	if !files.has(segmentFileName(base, indexSuffix)) {
+	logFile := func() string { return d.path(segmentFileName(base, logSuffix)) }
+	if !hasIndex {
 		if d.o.Clean || base < d.o.RecoveryPoint {
-			d.log.error("LogLoader", "Could not find offset index file corresponding to log file "+logFile+
+			d.log.error("LogLoader", "Could not find offset index file corresponding to log file "+logFile()+
 				", recovering segment and rebuilding index files...")
 		}
 		if err := d.recoverSealed(s); err != nil {
 			return err
 		}
-	} else if files.has(segmentFileName(base, txnIndexSuffix)) {
+	} else if hasAborted {
 		if err := s.aborted.sanityCheck(); errors.Is(err, ErrCorruptIndex) {
-			d.log.warn("LogLoader", "Found a corrupted index file corresponding to log file "+logFile+" due to "+
+			d.log.warn("LogLoader", "Found a corrupted index file corresponding to log file "+logFile()+" due to "+
 				err.Error()+", recovering segment and rebuilding index files...")
 			if err := d.recoverSealed(s); err != nil {
 				return err

@@ -79,7 +79,7 @@ func appendSegmentFileName(b []byte, base int64, suffix string) []byte {
 // any run of digits before the first dot.
 func parseSegmentFileName(name string) (base int64, suffix string, ok bool) {
 	dot := strings.IndexByte(name, '.')
-	if dot <= 0 || name[0] == '+' || name[0] == '-' {
+	if dot <= 0 || name[0] < '0' || name[0] > '9' {
 		return 0, "", false
 	}
 	base, err := strconv.ParseInt(name[:dot], 10, 64)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -31,11 +32,19 @@ func (p *ProducerState) listSnapshots() error {
 func (p *ProducerState) noteSnapshots(names []string) {
 	p.snapshots = nil
 	for _, name := range names {
-		if offset, suffix, ok := parseSegmentFileName(name); ok && suffix == snapshotSuffix {
-			p.snapshots = append(p.snapshots, offset)
-		}
+		p.noteSnapshot(name)
 	}
 	slices.Sort(p.snapshots)
+}
+
+// noteSnapshot adds a file to the list if it is a snapshot.
+func (p *ProducerState) noteSnapshot(name string) {
+	if !strings.HasSuffix(name, snapshotSuffix) {
+		return
+	}
+	if offset, suffix, ok := parseSegmentFileName(name); ok && suffix == snapshotSuffix {
+		p.snapshots = append(p.snapshots, offset)
+	}
 }
 
 // successor is an empty state over the same files; p is not used any more.

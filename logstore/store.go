@@ -185,6 +185,13 @@ func (s *Store) Logs() []*Log {
 	return logs
 }
 
+// Count is how many partitions there are.
+func (s *Store) Count() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.logs)
+}
+
 // LogDir is the data directory of a partition, nil when there is none.
 func (s *Store) LogDir(tp TopicPartition) *Dir {
 	s.mu.RLock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -80,6 +81,7 @@ func (s *Store) loadDir(ctx context.Context, d *Dir) error {
 	default:
 		s.env.logger.Info(fmt.Sprintf("Recovering %d logs from %s since no clean shutdown file was found", len(names), d.Path))
 	}
+	s.expect(len(names))
 	var done atomic.Int64
 	configFor := s.o.Configs()
 	err = forEach(s.atOnce(), names, func(p *partitionDir) error {
@@ -92,6 +94,15 @@ func (s *Store) loadDir(ctx context.Context, d *Dir) error {
 	})
 	d.recoveryPoints, d.startOffsets = nil, nil
 	return err
+}
+
+// expect makes room for so many more logs, so that the map need not grow with them.
+func (s *Store) expect(more int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	logs := make(map[TopicPartition]placed, len(s.logs)+more)
+	maps.Copy(logs, s.logs)
+	s.logs = logs
 }
 
 // partitionDirs lists the directories to load.
@@ -148,10 +159,12 @@ func (s *Store) loadLog(d *Dir, p *partitionDir, cfg Config, progress func() str
 	}
 	place := progress()
 	if s.env.logger.Enabled(context.Background(), slog.LevelInfo) {
-		s.env.logger.Info("Completed load of " + l.String() + " with " + strconv.Itoa(len(*l.segments.Load())) +
-			" segments, local-log-start-offset " + strconv.FormatInt(l.StartOffset(), 10) +
-			" and log-end-offset " + strconv.FormatInt(l.EndOffset(), 10) +
-			" in " + strconv.FormatInt(time.Since(begin).Milliseconds(), 10) + "ms " + place)
+		line := l.appendTo(append(make([]byte, 0, 512), "Completed load of "...))
+		line = strconv.AppendInt(append(line, " with "...), int64(len(*l.segments.Load())), 10)
+		line = strconv.AppendInt(append(line, " segments, local-log-start-offset "...), l.StartOffset(), 10)
+		line = strconv.AppendInt(append(line, " and log-end-offset "...), l.EndOffset(), 10)
+		line = strconv.AppendInt(append(line, " in "...), time.Since(begin).Milliseconds(), 10)
+		s.env.logger.Info(string(append(append(line, "ms "...), place...)))
 	}
 	return nil
 }
@@ -176,13 +189,19 @@ func (s *Store) setCopyAside(l *Log, d *Dir, have *Log) error {
 
 // String describes the log as Kafka's log lines do. The high watermark is not
 // known here; at load time it is the log start.
-func (l *Log) String() string {
-	id := ""
+func (l *Log) String() string { return string(l.appendTo(make([]byte, 0, 256))) }
+
+func (l *Log) appendTo(b []byte) []byte {
+	b = append(append(append(b, "Log(dir="...), l.Dir()...), ", "...)
 	if have := l.TopicID(); have != (UUID{}) {
-		id = "topicId=" + have.String() + ", "
+		b = append(append(append(b, "topicId="...), have.String()...), ", "...)
 	}
-	start := strconv.FormatInt(l.start.Load(), 10)
-	return "Log(dir=" + l.Dir() + ", " + id + "topic=" + l.tp.Topic + ", partition=" + strconv.Itoa(int(l.tp.Partition)) +
-		", highWatermark=" + start + ", lastStableOffset=" + start + ", logStartOffset=" + start +
-		", logEndOffset=" + strconv.FormatInt(l.end.Load(), 10) + ")"
+	b = append(append(b, "topic="...), l.tp.Topic...)
+	b = strconv.AppendInt(append(b, ", partition="...), int64(l.tp.Partition), 10)
+	start := l.start.Load()
+	for _, of := range [...]string{", highWatermark=", ", lastStableOffset=", ", logStartOffset="} {
+		b = strconv.AppendInt(append(b, of...), start, 10)
+	}
+	b = strconv.AppendInt(append(b, ", logEndOffset="...), l.end.Load(), 10)
+	return append(b, ')')
 }

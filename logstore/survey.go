@@ -3,6 +3,7 @@ package logstore
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"minibroker/internal/vfs"
@@ -54,18 +55,12 @@ func listDir(d vfs.Dir) (fileList, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := make(fileList, 0, len(entries))
-	for _, e := range entries {
-		if !e.IsDir() {
-			files = append(files, listedFile{e, -1})
-		}
-	}
-	return files, nil
+	return slices.DeleteFunc(entries, fs.DirEntry.IsDir), nil
 }
 
 // sizeOnly learns the size of the .log where there is one alone, as in most of
 // many partitions.
-func (f fileList) sizeOnly() (err error) {
+func (f fileList) sizeOnly() error {
 	only := -1
 	for i, e := range f {
 		if !strings.HasSuffix(e.Name(), logSuffix) {
@@ -79,9 +74,10 @@ func (f fileList) sizeOnly() (err error) {
 	if only < 0 {
 		return nil
 	}
-	f[only].bytes, err = vfs.SizeOf(f[only].DirEntry)
+	size, err := vfs.SizeOf(f[only])
 	if errors.Is(err, fs.ErrNotExist) {
-		f[only].bytes, err = -1, nil // a broken link: who wants the size is told
+		return nil // who wants the size is told
 	}
+	f[only] = &sizedFile{f[only], size}
 	return err
 }

@@ -34,8 +34,7 @@ func (e *imageEdit) addTopic(r *TopicRecord) error {
 	t := &Topic{Name: r.Name, ID: r.TopicID}
 	e.topics.set(t.Name, t)
 	e.topicIDs.set(t.ID, t)
-	e.own[t.ID] = t
-	e.touched[t.Name] = true
+	e.touch(t.Name, t.ID, t)
 	return nil
 }
 
@@ -47,9 +46,8 @@ func (e *imageEdit) removeTopic(r *RemoveTopicRecord) error {
 	e.topics.remove(t.Name)
 	e.topicIDs.remove(t.ID)
 	e.dropConfigs(Resource{ResourceTopic, t.Name})
-	delete(e.own, t.ID)
 	delete(e.early, t.ID)
-	e.touched[t.Name] = true
+	e.touch(t.Name, t.ID, nil)
 	return nil
 }
 
@@ -62,11 +60,13 @@ func (e *imageEdit) topic(id logstore.UUID, r Record) (*Topic, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: %s record of topic %s, which is no topic", ErrMalformed, r.Key(), id)
 	}
+	if e.inPlace {
+		return old, nil
+	}
 	t := &Topic{Name: old.Name, ID: old.ID, Partitions: slices.Clone(old.Partitions)}
 	e.topics.set(t.Name, t)
 	e.topicIDs.set(t.ID, t)
-	e.own[id] = t
-	e.touched[t.Name] = true
+	e.touch(t.Name, id, t)
 	return t, nil
 }
 

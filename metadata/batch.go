@@ -50,7 +50,10 @@ func buildControl(records []ControlRecord, nowMs int64) (record.Batch, error) {
 
 // decodeBatch calls fn for each record of a batch. Compressed batches are read
 // too; Kafka does not write them.
-func decodeBatch(b record.Batch, fn func(stored) error) error {
+func decodeBatch(b record.Batch, fn func(stored) error) error { return new(decoder).batch(b, fn) }
+
+// batch calls fn for each record of a batch.
+func (d *decoder) batch(b record.Batch, fn func(stored) error) error {
 	control := b.IsControl()
 	return b.ForEach(maxBatchBytes, func(r *record.Record) error {
 		s := stored{offset: r.Offset, timestamp: r.Timestamp}
@@ -58,7 +61,7 @@ func decodeBatch(b record.Batch, fn func(stored) error) error {
 		if control {
 			s.control, s.version, err = DecodeControl(r.Key, r.Value)
 		} else {
-			s.record, s.version, err = DecodeRecord(r.Value)
+			s.record, s.version, err = d.decode(r.Value)
 		}
 		if err != nil {
 			return fmt.Errorf("offset %d: %w", r.Offset, err)

@@ -23,6 +23,9 @@ type imageEdit struct {
 	scram    *shardEdit[ScramUser, *UserScramCredentialRecord]
 	tokens   *shardEdit[string, *DelegationTokenRecord]
 
+	inPlace bool // nobody else has seen the image: its topics may be changed as they are
+	resort  bool // some topics came or went, in place
+
 	touched map[string]bool                   // names of topics created, changed, removed
 	own     map[logstore.UUID]*Topic          // topics that this edit may change
 	early   map[logstore.UUID]earlyPartitions // partitions whose predecessors are missing yet
@@ -54,6 +57,29 @@ func (i *Image) edit(open *transaction) *imageEdit {
 	}
 }
 
+// editInPlace starts a change of an image that nobody else has seen and that is not
+// used any more. It takes no memory for what it changes.
+func (i *Image) editInPlace(open *transaction) *imageEdit {
+	e := i.edit(open)
+	e.inPlace = true
+	return e
+}
+
+// touch notes that a topic was created, changed or removed. t is its new form, which
+// the edit may change from now on, nil when it is gone.
+func (e *imageEdit) touch(name string, id logstore.UUID, t *Topic) {
+	switch {
+	case e.inPlace:
+		e.resort = true
+		return
+	case t == nil:
+		delete(e.own, id)
+	default:
+		e.own[id] = t
+	}
+	e.touched[name] = true
+}
+
 // done ends the edit. It fails when a topic has a gap in its partitions.
 func (e *imageEdit) done() (*Image, error) {
 	for id, partitions := range e.early {
@@ -72,6 +98,14 @@ func (e *imageEdit) done() (*Image, error) {
 
 // mergeSorted brings the touched topics into the base's sorted list.
 func (e *imageEdit) mergeSorted() []*Topic {
+	if e.resort {
+		all := make([]*Topic, 0, e.topics.len())
+		for _, t := range e.topics.all() {
+			all = append(all, t)
+		}
+		slices.SortFunc(all, func(a, b *Topic) int { return strings.Compare(a.Name, b.Name) })
+		return all
+	}
 	if len(e.touched) == 0 {
 		return e.base.sorted
 	}

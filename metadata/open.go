@@ -53,6 +53,8 @@ func (s *Store) open() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.starting = true
+	defer func() { s.starting = false }()
 	return s.startLocked(quorum)
 }
 
@@ -113,9 +115,10 @@ func (s *Store) load() error {
 	if err := s.openLog(from); err != nil {
 		return err
 	}
+	records := decoder{edit: edit}
 	err = s.log.replay(from, func(b record.Batch) error {
 		s.snapshots.grew(b.Size(), b.MaxTimestamp())
-		return decodeBatch(b, func(r stored) error {
+		return records.batch(b, func(r stored) error {
 			if r.offset < from {
 				return nil
 			}
@@ -159,13 +162,13 @@ func (s *Store) loadSnapshot() (e *imageEdit, from int64, err error) {
 		}
 		s.o.Logger.Warn("Metadata snapshot is not used: "+err.Error(), "logger", "org.apache.kafka.image.loader.MetadataLoader")
 	}
-	return newImage(&s.o).edit(nil), 0, nil
+	return newImage(&s.o).editInPlace(nil), 0, nil
 }
 
 // readState makes the state that a snapshot holds. damaged says that another
 // snapshot may do.
 func (s *Store) readState(id SnapshotID) (e *imageEdit, damaged bool, err error) {
-	e = newImage(&s.o).edit(nil)
+	e = newImage(&s.o).editInPlace(nil)
 	last := int64(-1)
 	err = readSnapshot(s.o.FS, filepath.Join(s.o.Dir, id.fileName()), func(r stored) error {
 		if header, ok := r.control.(*SnapshotHeader); ok {

@@ -114,7 +114,12 @@ func (k RecordKey) String() string {
 // in. A type or version that this program does not know is ErrUnsupported:
 // leaving such a record out would lose a part of the cluster's state.
 func DecodeRecord(value []byte) (r Record, version int16, err error) {
-	c := coder{buf: value}
+	return new(decoder).decode(value)
+}
+
+func (d *decoder) decode(value []byte) (r Record, version int16, err error) {
+	c := &d.coder
+	*c = coder{buf: value}
 	var frame, key, v uint64
 	c.uvarint(&frame)
 	c.uvarint(&key)
@@ -133,12 +138,15 @@ func DecodeRecord(value []byte) (r Record, version int16, err error) {
 		return nil, 0, fmt.Errorf("%w: %s record in version %d, known up to %d; a newer Kafka wrote this metadata", ErrUnsupported, t.name, v, t.maxVersion)
 	}
 	c.version = int16(v)
-	r = t.make()
-	r.code(&c)
+	if r = d.again(RecordKey(key)); r == nil {
+		r = t.make()
+	}
+	r.code(c)
 	c.end()
 	if c.err != nil {
 		return nil, 0, fmt.Errorf("%s record: %w", t.name, c.err)
 	}
+	d.share(r)
 	return r, c.version, nil
 }
 

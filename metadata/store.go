@@ -32,6 +32,7 @@ type Store struct {
 	pending     []*change    // appended, not visible yet; in log order
 	failed      error        // why nothing can be appended any more
 	closed      bool
+	starting    bool // nobody has seen an image yet
 
 	changes   sync.WaitGroup // changes that were appended and are not answered yet
 	snapshots snapshotter
@@ -127,6 +128,7 @@ func (s *Store) appendLocked(records []Record) error {
 	now := time.Now().UnixMilli()
 	first := s.log.EndOffset()
 	e := s.next.edit(s.transaction)
+	e.inPlace = s.starting
 	for _, r := range records {
 		if err := e.apply(r); err != nil {
 			return err

@@ -37,7 +37,11 @@ func New(o Options) *Manager {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	m := &Manager{store: o.Store, logger: o.Logger, partitions: make(map[logstore.TopicPartition]*Partition),
+	expected := 0 // partitions, of the logs that a start has loaded
+	if o.Store != nil {
+		expected = o.Store.Count()
+	}
+	m := &Manager{store: o.Store, logger: o.Logger, partitions: make(map[logstore.TopicPartition]*Partition, expected),
 		offline: make(map[logstore.TopicPartition]struct{})}
 	m.waiters.New = func() any { return newWaiter() }
 	return m
