@@ -405,7 +405,8 @@ func (d *loader) state(end int64) error {
 		return err
 	}
 	l.unsynced = d.unsynced
-	l.segments.Store(&d.segments)
+	segments := d.segments // the loader is not kept
+	l.segments.Store(&segments)
 	l.end.Store(end)
 	l.start.Store(start)
 	l.raiseRecoveryPoint(start)

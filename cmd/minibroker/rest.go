@@ -10,7 +10,8 @@ import (
 
 const (
 	// firstRest is how long after the start memory is given back first: clients that waited for the broker, which need what
-	// the start needed, have their first answers by then.
+	// the start needed, have their first answers by then. After a start that took longer it is as long as that: there is more to
+	// answer about.
 	firstRest = 50 * time.Millisecond
 	// restAfter is how long nothing is collected before the broker counts as at rest.
 	restAfter = 2 * time.Second

@@ -89,9 +89,10 @@ func serve(f flags, stdout io.Writer) error {
 		return errors.Join(fatal(log, err), stop(log, conf.NodeID(), broker))
 	}
 	defer f.removePorts()
-	sayReady(log, conf, broker, time.Since(started))
+	took := time.Since(started)
+	sayReady(log, conf, broker, took)
 	out.pass()
-	defer giveBackAtRest(firstRest, restAfter, restEvery, giveMemoryBack).stop()
+	defer giveBackAtRest(max(firstRest, took), restAfter, restEvery, giveMemoryBack).stop()
 	select {
 	case err := <-broker.Failed():
 		broker.Abort() // nothing can be written any more
