@@ -50,7 +50,7 @@ func goClients() []client {
 		},
 		{
 			Name: "confluent-kafka-go", Package: "github.com/confluentinc/confluent-kafka-go/v2", Script: "go", Env: []string{"PROGRAM=confluent"},
-			Oldest: release{Version: "v1.9.1", Package: "github.com/confluentinc/confluent-kafka-go"}, Newest: release{Version: "v2.11.1"},
+			Oldest: release{Version: "v1.9.1", Package: "github.com/confluentinc/confluent-kafka-go"}, Newest: release{Version: "v2.15.0"},
 		},
 	}
 }
@@ -65,6 +65,14 @@ func nodeClients() []client {
 			Name: "platformatic", Package: "@platformatic/kafka", Script: "node", Env: []string{"PROGRAM=platformatic"},
 			Oldest: release{Version: "1.11.0"}, Newest: release{Version: "2.12.1"},
 		},
+		{
+			Name: "node-rdkafka", Package: "node-rdkafka", Script: "node", Env: []string{"PROGRAM=rdkafka"},
+			Below: release{Version: "2.12.0"}, Oldest: release{Version: "2.13.0"}, Newest: release{Version: "3.6.1"},
+		},
+		{
+			Name: "confluent-kafka-javascript", Package: "@confluentinc/kafka-javascript", Script: "node", Env: []string{"PROGRAM=kafkajs"},
+			Oldest: release{Version: "0.1.9-devel"}, Newest: release{Version: "1.10.1"},
+		},
 	}
 }
 
@@ -73,6 +81,13 @@ func rustAndC() []client {
 		{
 			Name: "rskafka", Package: "rskafka", Script: "rust", Env: []string{"PROGRAM=rskafka", "WITH=chrono = \"0.4\""},
 			Newest: release{Version: "0.6.0"},
+		},
+		{
+			Name: "rdkafka", Package: "rdkafka", Script: "rust", Env: []string{"PROGRAM=rdkafka"},
+			// with the bindings, and so the librdkafka, of their time: cargo takes the newest to old releases too
+			Below:  release{Version: "0.27.0", Env: []string{`WITH=rdkafka-sys = "=4.1.0"`}}, // librdkafka 1.7
+			Oldest: release{Version: "0.28.0", Env: []string{`WITH=rdkafka-sys = "=4.2.0"`}}, // 1.8
+			Newest: release{Version: "0.39.0"},
 		},
 		{
 			Name: "kcat", Package: "kcat", Script: "kcat", // Debian's

@@ -148,7 +148,7 @@ func clientMatrix() (string, error) {
 		}
 	}
 	if notes.Len() > 0 {
-		b.WriteString("\nWhat fails, in the client's words:\n\n| release | action | on | words |\n| --- | --- | --- | --- |\n" + notes.String())
+		b.WriteString("\nWhat fails, in the client's words; those heard from Apache Kafka, where it fails on both:\n\n| release | action | on | words |\n| --- | --- | --- | --- |\n" + notes.String())
 	}
 	return b.String(), nil
 }

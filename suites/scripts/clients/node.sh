@@ -9,7 +9,9 @@ build)
   npm install --silent --no-audit --no-fund --ignore-scripts "$PACKAGE@$VERSION" >&2
   if [ -e "node_modules/$PACKAGE/binding.gyp" ]; then
     cd "node_modules/$PACKAGE"
-    npx --yes node-gyp rebuild --nodedir="${NODEDIR:-/usr}" -j 2 >&2
+    sed -i 's/-std=c++1[14]/-std=c++17/' binding.gyp # the headers of newer nodes want it; the sources are as they were
+    export CKJS_LINKING=dynamic # Confluent's: with the libraries of the system, where else it downloads their sources
+    npx --yes node-gyp rebuild --nodedir="${NODEDIR:-$(node -p 'path.resolve(process.execPath, "../..")')}" >&2 # not -j: what is configured has to be there first
     cd - >/dev/null
   fi
   touch ready

@@ -84,7 +84,10 @@ public class Client {
     static void admin() throws Exception {
         try (AdminClient admin = AdminClient.create(settings("request.timeout.ms", "15000"))) {
             admin.createTopics(List.of(new NewTopic(topic, 2, (short) 1), new NewTopic(topic + "-gone", 1, (short) 1))).all().get();
-            if (!admin.listTopics().names().get().containsAll(List.of(topic, topic + "-gone"))) throw new IllegalStateException("topics not listed");
+            for (int i = 0; !admin.listTopics().names().get().containsAll(List.of(topic, topic + "-gone")); i++) { // the broker hears of them a moment later
+                if (i == 100) throw new IllegalStateException("topics not listed");
+                Thread.sleep(50);
+            }
             int n = admin.describeTopics(List.of(topic)).NAMES().get(topic).get().partitions().size();
             if (n != 2) throw new IllegalStateException(n + " partitions");
             admin.deleteTopics(List.of(topic + "-gone")).all().get();
