@@ -230,7 +230,7 @@ func (l *Log) checkProducersLocked(a *appendSet, o AppendOptions) (AppendInfo, e
 // the log has failed for good.
 func (l *Log) storeLocked(a *appendSet, cfg *Config) error {
 	active := l.activeLocked()
-	if err := errors.Join(active.index.ensure(), active.times.ensure()); err != nil {
+	if err := active.readyIndexes(a, int64(cfg.IndexIntervalBytes)); err != nil {
 		return err
 	}
 	at := active.size.Load()

@@ -53,6 +53,8 @@ var (
 var (
 	// errIndexFull: no slot is left for another entry.
 	errIndexFull = errors.New("index is full")
+	// errIndexParked: the file was closed between opening it and writing to it.
+	errIndexParked = errors.New("index is parked")
 	// errIndexOrder: the entry is not greater than the last one.
 	errIndexOrder = errors.New("index entry out of order")
 	// ErrCorruptIndex: an index does not belong to its segment; it can be

@@ -37,7 +37,7 @@ type indexFile struct {
 	scratch   [16]byte    // the appender's, an entry on its way to the file
 
 	mu     sync.RWMutex
-	file   vfs.File // open from ensure to park, nil otherwise
+	file   vfs.File // open from ensureOpen or keepOpen to park, nil otherwise
 	known  bool     // the fields below say what is on disk
 	exists bool
 	closed bool
@@ -81,11 +81,12 @@ func (x *indexFile) learnLocked() error {
 // ensureLocked opens the file for appending; a missing one is created at full
 // size, as sparse as the file system allows.
 func (x *indexFile) ensureLocked() error {
-	if x.file != nil {
-		return x.growLocked()
-	}
 	if err := x.learnLocked(); err != nil {
 		return err
+	}
+	if x.file != nil {
+		x.idle = false
+		return x.growLocked()
 	}
 	file, err := x.fsys.OpenFile(x.path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,11 +170,10 @@ func (x *indexFile) trimUnused() error {
 	return x.resizeLocked(int64(x.count) * int64(x.entrySize))
 }
 
-// ensure makes the index ready for appends: the file exists, has its full size
-// and is open.
+// ensure makes the index ready for appends: the file exists and has its full size.
 func (x *indexFile) ensure() error {
 	x.mu.RLock()
-	ready := x.file != nil && !x.grows
+	ready := x.sizedLocked() && x.exists && !x.closed
 	x.mu.RUnlock()
 	if ready {
 		return nil
@@ -183,15 +183,59 @@ func (x *indexFile) ensure() error {
 	return x.ensureLocked()
 }
 
+// ensureOpen does as ensure, and opens the file for the entries that are due.
+func (x *indexFile) ensureOpen() error {
+	x.mu.RLock()
+	ready := x.sizedLocked() && x.file != nil
+	x.mu.RUnlock()
+	if ready {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.ensureLocked()
+}
+
+// sizedLocked reports whether the file, if there is one, has had the size that appends need since it was found or made.
+func (x *indexFile) sizedLocked() bool { return x.known && !x.grows && !x.idle }
+
+// keepOpen opens the file for look-ups and leaves it open until the index is
+// parked, which whoever pins the segment can count on. A missing file is left
+// to the look-up.
+func (x *indexFile) keepOpen() error {
+	x.mu.RLock()
+	done := x.file != nil || x.from == 0 && x.known || x.closed
+	x.mu.RUnlock()
+	if done {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed || x.file != nil {
+		return nil
+	}
+	file, err := x.fsys.OpenFile(x.path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	x.file = file
+	return nil
+}
+
 // append writes one entry into the next slot. Only the appender calls it, so
 // the file is written under the read lock: look-ups go on meanwhile, and find
 // the entry once it is counted.
 func (x *indexFile) append(entry []byte) error {
-	if err := x.ensure(); err != nil {
-		return err
-	}
-	if err := x.write(entry); err != nil {
-		return err
+	for err := errIndexParked; err != nil; { // again when it was parked in between
+		if err = x.ensureOpen(); err == nil {
+			err = x.write(entry)
+		}
+		if err != nil && err != errIndexParked {
+			return err
+		}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -208,8 +252,11 @@ func (x *indexFile) append(entry []byte) error {
 func (x *indexFile) write(entry []byte) error {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if x.closed || x.file == nil {
+	switch {
+	case x.closed:
 		return errSegmentGone
+	case x.file == nil:
+		return errIndexParked
 	}
 	at := int64(x.count) * int64(x.entrySize)
 	if at+int64(x.entrySize) > x.size {

@@ -47,6 +47,9 @@ func relativeOffset(offset, base int64) (int32, error) {
 // append adds an entry: offset is the last one of the batch at pos. It must be
 // greater than that of the last entry (errIndexOrder).
 func (x *OffsetIndex) append(offset int64, pos int32) error {
+	if err := x.ensureOpen(); err != nil {
+		return err
+	}
 	last, _, err := x.last()
 	if err != nil {
 		return err

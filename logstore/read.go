@@ -176,6 +176,9 @@ func (r *segmentRead) locate(scan *headerScan) (bool, error) {
 		r.pos = 0
 		return true, nil
 	}
+	if err := r.segment.index.keepOpen(); err != nil {
+		return false, err
+	}
 	entry, pos, err := r.segment.index.lookup(r.offset)
 	if err != nil {
 		return false, err
@@ -221,6 +224,9 @@ func (r *segmentRead) extend(scan *headerScan) error {
 	if r.maxBytes > scanChunk {
 		// The last index entry that surely lies inside is a batch boundary to
 		// start from. What one chunk holds is walked through without it.
+		if err := r.segment.index.keepOpen(); err != nil {
+			return err
+		}
 		pos, err := r.segment.index.floorPosition(min(r.pos+r.maxBytes, r.limit), r.upper)
 		if err != nil {
 			return err

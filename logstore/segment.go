@@ -285,6 +285,19 @@ func (s *segment) unwrite() error {
 	return file.Truncate(s.size.Load())
 }
 
+// readyIndexes makes the indexes ready for a set, and opens their files when an entry may be due: one that is not opened again for
+// each append is what makes appends to very many partitions cheap.
+func (s *segment) readyIndexes(a *appendSet, interval int64) error {
+	before := s.sinceIndex // at the last batch of the set at most
+	if a.count > 1 {
+		before += int64(len(a.bytes))
+	}
+	if before > interval {
+		return errors.Join(s.index.ensureOpen(), s.times.ensureOpen())
+	}
+	return errors.Join(s.index.ensure(), s.times.ensure())
+}
+
 // addToIndexes writes the entries due for the batches of set, the first of
 // which stands at pos:
 //

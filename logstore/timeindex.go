@@ -42,7 +42,7 @@ func entryTimeOffset(entry []byte) int64 {
 // errIndexFull if the index is full; skipFullCheck lets the entry written at
 // the end of a segment take the slot that is kept for it.
 func (x *TimeIndex) maybeAppend(ts, offset int64, skipFullCheck bool) error {
-	if err := x.ensure(); err != nil {
+	if err := x.ensureOpen(); err != nil {
 		return err
 	}
 	if !skipFullCheck && x.isFull() {
