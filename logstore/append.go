@@ -59,6 +59,7 @@ type appendSet struct {
 	maxTimestamp int64
 	first, last  int64
 	count        int
+	valid        record.Validated // of a producer's set; bytes may lie in its memory
 }
 
 // Append adds a set of batches and gives it the next offsets. set is patched
@@ -78,6 +79,7 @@ func (l *Log) Append(set []byte, o AppendOptions) (AppendInfo, error) {
 	l.mu.Lock()
 	info, err := l.appendLocked(&a, o, cfg)
 	l.mu.Unlock()
+	a.valid.Release()
 	if err != nil || info.Duplicate {
 		return info, err
 	}
@@ -114,7 +116,7 @@ func (a *appendSet) validate(name string, cfg *Config) error {
 	if err != nil {
 		return err
 	}
-	a.bytes, a.appendTimeMs = valid.Batch, valid.LogAppendTimeMs
+	a.bytes, a.appendTimeMs, a.valid = valid.Batch, valid.LogAppendTimeMs, valid
 	return nil
 }
 

@@ -29,6 +29,7 @@ type BuilderOptions struct {
 	Transactional   bool
 	Control         bool
 	DeleteHorizonMs *int64 // not nil: the base timestamp, marked as the horizon
+	Into            []byte // memory for the batch, as far as it reaches; what it holds is written over
 	MaxBytes        int    // Build fails with ErrMessageTooLarge when the batch is larger; 0 = no limit
 }
 
@@ -52,7 +53,11 @@ type Builder struct {
 func NewBuilder(o BuilderOptions) *Builder {
 	b := &Builder{opts: o, lastDelta: -1, baseTimestamp: NoTimestamp, maxTimestamp: NoTimestamp}
 	b.out.limit = o.MaxBytes
-	b.out.buf = make([]byte, HeaderSize, HeaderSize+64)
+	if o.Into != nil {
+		b.out.buf = append(o.Into[:0], make([]byte, HeaderSize)...)
+	} else {
+		b.out.buf = make([]byte, HeaderSize, HeaderSize+64)
+	}
 	if o.DeleteHorizonMs != nil {
 		b.baseTimestamp = *o.DeleteHorizonMs
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // Compression is what compression.type asks for.
@@ -33,6 +34,25 @@ type Validated struct {
 	MaxTimestampMs            int64 // -1 none
 	OffsetOfMaxTimestampDelta int32 // of the first record that has it; under LogAppendTime of the last record
 	LogAppendTimeMs           int64 // NowMs under LogAppendTime, else -1
+
+	memory *[]byte // of a rebuilt batch, in the pool otherwise
+}
+
+// mostRebuilt is the largest memory for a rebuilt batch that is kept for the next one, in bytes.
+const mostRebuilt = 2 << 20
+
+var rebuiltMemory = sync.Pool{New: func() any { return new([]byte) }}
+
+// Release gives back the memory of a batch that was rebuilt. Batch must not be used afterwards. Without it the
+// collector takes it.
+func (v *Validated) Release() {
+	if v.memory == nil {
+		return
+	}
+	if *v.memory = v.Batch[:0]; cap(*v.memory) <= mostRebuilt {
+		rebuiltMemory.Put(v.memory)
+	}
+	v.memory, v.Batch = nil, nil
 }
 
 // Validate applies the rules that Kafka's log applies to one batch of a client,
@@ -258,6 +278,8 @@ func rebuild(b Batch, target Codec, c *checker) (Validated, error) {
 	opts := BuilderOptions{Codec: target, Level: c.o.Compression.Level, TimestampType: c.o.TimestampType,
 		LogAppendTimeMs: c.o.NowMs, Transactional: b.IsTransactional(), MaxBytes: c.o.MaxBatchBytes,
 		Producer: &Producer{ID: b.ProducerID(), Epoch: b.ProducerEpoch(), BaseSequence: b.BaseSequence()}}
+	memory := rebuiltMemory.Get().(*[]byte)
+	opts.Into = *memory
 	build := NewBuilder(opts)
 	index := int32(0)
 	err := b.ForEach(c.o.MaxDecompressedBytes, func(r *Record) error {
@@ -288,7 +310,9 @@ func rebuild(b Batch, target Codec, c *checker) (Validated, error) {
 	if err != nil {
 		return Validated{}, err
 	}
-	return c.validated(rebuilt), nil
+	v := c.validated(rebuilt)
+	v.memory = memory
+	return v, nil
 }
 
 func nullableLength(b []byte) int32 {
