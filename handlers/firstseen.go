@@ -10,6 +10,7 @@ const fewKeys = 16
 type firstSeen[K comparable] struct {
 	keys  []K
 	index map[K]int32 // built when there are more than fewKeys
+	room  int         // how many keys are expected, 0 when that is not known
 }
 
 // add returns the number of k and whether it was there before.
@@ -31,7 +32,7 @@ func (f *firstSeen[K]) add(k K) (number int32, seen bool) {
 	switch {
 	case len(f.keys) == fewKeys+1:
 		if f.index == nil {
-			f.index = make(map[K]int32, 2*fewKeys)
+			f.index = make(map[K]int32, max(2*fewKeys, f.room))
 		}
 		for i := range f.keys {
 			f.index[f.keys[i]] = int32(i)

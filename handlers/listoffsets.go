@@ -52,8 +52,9 @@ func (a *API) listOffsets(_ context.Context, _ *protocol.Request, body *kmsg.Lis
 		failListOffsets(body, resp)
 		return resp, nil
 	}
-	var topics firstSeen[string]
-	var partitions firstSeen[partitionKey]
+	topics := firstSeen[string]{room: len(body.Topics)}
+	partitions := firstSeen[partitionKey]{room: len(body.Topics)}
+	resp.Topics = make([]kmsg.ListOffsetsResponseTopic, 0, len(body.Topics))
 	var slots []int // by partition number: place in its topic's list
 	for i := range body.Topics {
 		t := &body.Topics[i]

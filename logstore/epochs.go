@@ -46,7 +46,7 @@ type LeaderEpochs struct {
 // newLeaderEpochs is for a new directory. The file comes with the first epoch:
 // an empty one would be replaced at once.
 func newLeaderEpochs(fsys vfs.FS, dir string) *LeaderEpochs {
-	e := &LeaderEpochs{fsys: fsys, path: filepath.Join(dir, leaderEpochCheckpointName), behind: true, missing: true}
+	e := &LeaderEpochs{fsys: fsys, path: dir + string(filepath.Separator) + leaderEpochCheckpointName, behind: true, missing: true}
 	e.entries.Store(new([]epochStart))
 	return e
 }

@@ -66,10 +66,28 @@ type segment struct {
 // newSegment describes the segment at base; nothing is opened or created.
 func newSegment(l *Log, base int64, cfg *Config) *segment {
 	s := &segment{log: l, base: base, opened: time.Now(), jitterMs: rollJitter(cfg)}
-	s.index = openOffsetIndex(l.env.fsys, s.path(indexSuffix), base, cfg.IndexBytes)
-	s.times = openTimeIndex(l.env.fsys, s.path(timeIndexSuffix), base, cfg.IndexBytes)
-	s.aborted = openTxnIndex(l.env.fsys, s.path(txnIndexSuffix), base)
+	index, times, aborted := s.indexPaths()
+	s.index = openOffsetIndex(l.env.fsys, index, base, cfg.IndexBytes)
+	s.times = openTimeIndex(l.env.fsys, times, base, cfg.IndexBytes)
+	s.aborted = openTxnIndex(l.env.fsys, aborted, base)
 	return s
+}
+
+// indexPaths are the paths of a new segment's indexes, in one piece of memory.
+func (s *segment) indexPaths() (index, times, aborted string) {
+	if s.base < 0 {
+		return s.path(indexSuffix), s.path(timeIndexSuffix), s.path(txnIndexSuffix)
+	}
+	dir, suffixes := s.log.Dir(), [...]string{indexSuffix, timeIndexSuffix, txnIndexSuffix}
+	const longest = 1 + 20 + len(timeIndexSuffix) // with the separator and the offset
+	all, ends := make([]byte, 0, len(suffixes)*(len(dir)+longest)), [len(suffixes)]int{}
+	for i, suffix := range suffixes {
+		all = append(append(all, dir...), filepath.Separator)
+		all = appendSegmentFileName(all, s.base, suffix)
+		ends[i] = len(all)
+	}
+	text := string(all)
+	return text[:ends[0]], text[ends[0]:ends[1]], text[ends[1]:]
 }
 
 // rollJitter spreads the rolls of segments that began at the same time.
