@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,13 +81,17 @@ func (s *segment) indexPaths() (index, times, aborted string) {
 	}
 	dir, suffixes := s.log.Dir(), [...]string{indexSuffix, timeIndexSuffix, txnIndexSuffix}
 	const longest = 1 + 20 + len(timeIndexSuffix) // with the separator and the offset
-	all, ends := make([]byte, 0, len(suffixes)*(len(dir)+longest)), [len(suffixes)]int{}
+	var all strings.Builder
+	all.Grow(len(suffixes) * (len(dir) + longest))
+	var ends [len(suffixes)]int
+	var room [64]byte
 	for i, suffix := range suffixes {
-		all = append(append(all, dir...), filepath.Separator)
-		all = appendSegmentFileName(all, s.base, suffix)
-		ends[i] = len(all)
+		all.WriteString(dir)
+		all.WriteByte(filepath.Separator)
+		all.Write(appendSegmentFileName(room[:0], s.base, suffix))
+		ends[i] = all.Len()
 	}
-	text := string(all)
+	text := all.String()
 	return text[:ends[0]], text[ends[0]:ends[1]], text[ends[1]:]
 }
 
