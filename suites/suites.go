@@ -7,7 +7,7 @@ import (
 
 // suites are those that are run, in this order, each at a fixed version.
 func suites() []suite {
-	return slices.Concat(pureSuites(), nodeSuites(), librdkafkaSuites(), toolSuites(), clientSuites())
+	return slices.Concat(pureSuites(), nodeSuites(), librdkafkaSuites(), confluentGoSuites(), toolSuites(), clientSuites())
 }
 
 // pureSuites are those of clients that speak the protocol themselves.
@@ -159,14 +159,22 @@ func librdkafkaSuites() []suite {
 			Format:   cargoOutcome, Limit: 5 * time.Minute,
 			What: "tests of its repository with the program of the distribution (librdkafka 2.0)",
 		},
+	}
+}
+
+// confluentGoSuites are those of Confluent's client for Go, which comes with its librdkafka.
+func confluentGoSuites() []suite {
+	return []suite{
 		{
-			Name: "confluent-kafka-go", Package: "github.com/confluentinc/confluent-kafka-go/v2", Version: "v2.11.1", Script: "confluent",
+			Name: "confluent-kafka-go", Package: "github.com/confluentinc/confluent-kafka-go/v2", Version: "v2.15.0", Script: "confluent",
+			Env:    []string{"TESTS=https://github.com/confluentinc/confluent-kafka-go", "TAG=v2.15.0"},
 			Format: goOutcome, Limit: 20 * time.Minute,
-			What: "integration tests (librdkafka 2.11)",
+			What: "its tests, those with a broker of its repository (librdkafka 2.15)",
 		},
 		{
-			Name: "confluent-kafka-go-848", Package: "github.com/confluentinc/confluent-kafka-go/v2", Version: "v2.11.1",
-			Script: "confluent", Env: []string{"TEST_CONSUMER_GROUP_PROTOCOL=consumer"},
+			Name: "confluent-kafka-go-848", Package: "github.com/confluentinc/confluent-kafka-go/v2", Version: "v2.15.0",
+			Script: "confluent",
+			Env:    []string{"TESTS=https://github.com/confluentinc/confluent-kafka-go", "TAG=v2.15.0", "TEST_CONSUMER_GROUP_PROTOCOL=consumer"},
 			Format: goOutcome, Limit: 20 * time.Minute,
 			What: "the same with the new group protocol",
 		},

@@ -9,7 +9,7 @@ build)
   mv package source
   cd source
   npm install --silent --ignore-scripts >&2
-  npx node-gyp rebuild --nodedir="${NODEDIR:-/usr}" >&2 # not -j: what is configured has to be there first
+  npx node-gyp rebuild --nodedir="${NODEDIR:-$(node -p 'path.resolve(process.execPath, "../..")')}" >&2 # not -j: what is configured has to be there first
   touch ../ready
   ;;
 run)
