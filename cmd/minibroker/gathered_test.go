@@ -32,6 +32,8 @@ func TestGathered(t *testing.T) {
 		want := func(pieces ...string) {
 			t.Helper()
 			synctest.Wait()
+			g.mu.Lock() // the timer writes too
+			defer g.mu.Unlock()
 			if strings.Join(out, "|") != strings.Join(pieces, "|") {
 				t.Errorf("got %.80q, want %.80q", []string(out), pieces)
 			}
