@@ -35,8 +35,7 @@ func (i *instance) properties() string { return filepath.Join(i.dir, "server.pro
 func (i *instance) output() string     { return filepath.Join(i.dir, "output") }
 
 // layOut makes the directory and formats it where that is needed. The settings are Kafka's defaults but for those that one
-// node needs and two waits, which would hide how fast a broker is: the one before a group's first rebalance, and the one
-// between two looks of the cleaner.
+// node needs and the wait before a group's first rebalance, which would hide how fast a broker is.
 func (i *instance) layOut() error {
 	if err := os.MkdirAll(i.data(), 0o755); err != nil {
 		return err
@@ -47,7 +46,7 @@ func (i *instance) layOut() error {
 		"controller.listener.names=CONTROLLER", "log.dirs=" + i.data(),
 		"offsets.topic.replication.factor=1", "transaction.state.log.replication.factor=1", "transaction.state.log.min.isr=1",
 		"share.coordinator.state.topic.replication.factor=1", "share.coordinator.state.topic.min.isr=1",
-		"group.initial.rebalance.delay.ms=0", "log.cleaner.backoff.ms=100",
+		"group.initial.rebalance.delay.ms=0",
 	}, i.settings...)
 	if err := os.WriteFile(i.properties(), []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 		return err
