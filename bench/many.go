@@ -10,6 +10,7 @@ import (
 
 // topics creates topics of one partition, 500 a request, until all can be used, and starts with them.
 func topics(t *trial) error {
+	t.litter = true
 	i, err := t.broker()
 	if err != nil {
 		return err
@@ -45,6 +46,7 @@ func topics(t *trial) error {
 
 // partitions is a broker that has very many.
 func partitions(t *trial) error {
+	t.litter = true
 	i, err := t.broker()
 	if err != nil {
 		return err

@@ -70,6 +70,7 @@ type trial struct {
 	sizes     sizes
 	place     *place
 	instances []*instance
+	litter    bool // leave the files: they are so many that the next broker would wait for their removal
 	figures   []figure
 	values    []float64
 }
@@ -120,12 +121,15 @@ func until(ctx context.Context, every time.Duration, ask func() error) error {
 	}
 }
 
-// end kills what still runs; it was measured already. It gives the processor time that all brokers of the trial have used.
+// end kills what still runs; it was measured already. It gives the processor time that all brokers of the trial have used. Files that are
+// litter go with the scratch directory: for a minute ext4 passes over each inode that was deleted when it looks for one for a new file.
 func (t *trial) end() (spent time.Duration) {
 	for _, i := range t.instances {
 		i.kill()
 		spent += i.spent
-		_ = os.RemoveAll(i.dir)
+		if !t.litter {
+			_ = os.RemoveAll(i.dir)
+		}
 	}
 	return spent
 }
