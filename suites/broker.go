@@ -128,20 +128,22 @@ func (r *running) launch() error {
 	return r.await()
 }
 
-// restartEvery stops and starts the broker again and again until done is closed, and sends what went wrong.
+// restartEvery stops and starts the broker again and again until done is closed, each time when it has served for the pause, and sends what
+// went wrong.
 func (r *running) restartEvery(pause time.Duration, done <-chan struct{}, result chan<- error) {
-	tick := time.NewTicker(pause)
-	defer tick.Stop()
+	served := time.NewTimer(pause)
+	defer served.Stop()
 	for {
 		select {
 		case <-done:
 			result <- nil
 			return
-		case <-tick.C:
+		case <-served.C:
 			if err := errors.Join(r.end(), r.launch()); err != nil {
 				result <- fmt.Errorf("restart: %w", err)
 				return
 			}
+			served.Reset(pause)
 		}
 	}
 }

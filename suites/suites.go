@@ -23,8 +23,8 @@ func pureSuites() []suite {
 		{
 			Name: "franz-go-restarts", Package: "github.com/twmb/franz-go", Version: "v1.22.3", Script: "franz-go",
 			Env:     []string{"TESTS=^(TestGroupETL|TestTxnEtl)$", "KGO_TEST_CHAOS=1"},
-			Restart: 5 * time.Second, Format: goOutcome, Limit: 20 * time.Minute,
-			What: "its chains of groups and transactions while the broker is restarted every 5 s",
+			Restart: 5 * time.Second, Format: goOutcome, Limit: 10 * time.Minute,
+			What: "its chains of groups and transactions on a broker that is restarted whenever it has served for 5 s",
 		},
 		{
 			Name: "kfake", Package: "github.com/twmb/franz-go/pkg/kfake", Version: "v0.0.0-20260918054303-01f206a7e32c", Script: "kfake",
@@ -194,7 +194,7 @@ func toolSuites() []suite {
 			Name: "kafka-tools-restarts", Package: "org.apache.kafka:kafka-tools", Version: "4.4.0", Script: "kafka-tools", Env: []string{"CASES=restarts"},
 			Settings: []string{"num.partitions=3"}, Restart: 10 * time.Second,
 			Format: linesOutcome, Limit: 30 * time.Minute,
-			What: "the same tools while the broker is restarted every 10 s",
+			What: "the same tools on a broker that is restarted whenever it has served for 10 s",
 		},
 	}
 }
