@@ -38,18 +38,8 @@ func giveBackAtRest(first, after, every time.Duration, giveBack func()) *rest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.timer = time.AfterFunc(first, r.run)
-	mark := &cycleMark{rest: r}
-	runtime.SetFinalizer(mark, (*cycleMark).collected)
+	eachCycle(r.collected)
 	return r
-}
-
-// cycleMark is garbage of which the collector tells with every cycle.
-type cycleMark struct{ rest *rest }
-
-func (m *cycleMark) collected() {
-	if m.rest.collected() {
-		runtime.SetFinalizer(m, (*cycleMark).collected)
-	}
 }
 
 // collected sets the timer, and reports whether it wants to hear of the next cycle.

@@ -3,7 +3,6 @@ package main
 import (
 	"math"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
@@ -29,19 +28,9 @@ func paceStart() *startPace {
 	setPace(collectAtStart)
 	if !p.ended {
 		debug.SetMemoryLimit(startMemory)
-		mark := &paceMark{p}
-		runtime.SetFinalizer(mark, (*paceMark).collected)
+		eachCycle(p.collected)
 	}
 	return p
-}
-
-// paceMark is garbage of which the collector tells with every cycle.
-type paceMark struct{ pace *startPace }
-
-func (m *paceMark) collected() {
-	if m.pace.collected() {
-		runtime.SetFinalizer(m, (*paceMark).collected)
-	}
 }
 
 // collected raises the limit with what is live, and reports whether it wants to hear of the next cycle.
