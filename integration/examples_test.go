@@ -51,6 +51,14 @@ func logNames(t *testing.T, dir string) string {
 	return strings.Join(names, " ")
 }
 
+// awaitLines waits until the broker has printed as many lines as are wanted, which may come after the answer or the file
+// that they tell of, and compares them.
+func awaitLines(t *testing.T, want []string, printed func() []string) {
+	t.Helper()
+	await(patience, func() bool { return len(printed()) >= len(want) })
+	compareLines(t, "log lines", want, printed())
+}
+
 // linesAbout picks the broker's lines that match, without time, class and partition, and with clocks
 // blanked.
 func linesAbout(output string, pattern *regexp.Regexp) []string {
@@ -111,8 +119,7 @@ func TestRetentionExample(t *testing.T) {
 		t.Errorf("earliest offset %d, %v", start, err)
 	}
 	dir := filepath.Join(data, "ret-0") + "/"
-	got := linesAbout(strings.ReplaceAll(p.Output(), dir, ""),
-		regexp.MustCompile(`^(Rolled new log segment|Incremented log start|Deleting segment|Deleted log 0)`))
+	pattern := regexp.MustCompile(`^(Rolled new log segment|Incremented log start|Deleting segment|Deleted log 0)`)
 	segment := func(base, size int) string {
 		return fmt.Sprintf("LogSegment(baseOffset=%d, size=%d, *, *)", base, size)
 	}
@@ -130,7 +137,7 @@ func TestRetentionExample(t *testing.T) {
 		"Deleting segment files " + segment(7660, full) + ", " + segment(11490, rest),
 		"Deleted log 00000000000000007660.log.deleted.", "Deleted log 00000000000000011490.log.deleted.",
 	}
-	compareLines(t, "log lines", want, got)
+	awaitLines(t, want, func() []string { return linesAbout(strings.ReplaceAll(p.Output(), dir, ""), pattern) })
 	p.Stop(t)
 }
 
@@ -172,7 +179,7 @@ func TestRecoveryExample(t *testing.T) {
 		pattern := regexp.MustCompile(`^(Recovering|Skipping recovery|Completed load)`)
 		loaded := "Completed load of Log(dir=DATA/rec-0, *, topic=rec, partition=0, *, *, logStartOffset=0, logEndOffset=12000) " +
 			"with 4 segments, local-log-start-offset 0 and log-end-offset 12000 * (1/1 completed in DATA)"
-		compareLines(t, "log lines", append(first, loaded), linesAbout(strings.ReplaceAll(p.Output(), data, "DATA"), pattern))
+		awaitLines(t, append(first, loaded), func() []string { return linesAbout(strings.ReplaceAll(p.Output(), data, "DATA"), pattern) })
 	}
 	point("11490")
 	p.Kill()

@@ -3,7 +3,6 @@ package integration
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -57,9 +56,7 @@ func TestBrokenLogDir(t *testing.T) {
 			t.Errorf("end of partition %d: %v", i, err)
 		}
 	}
-	if want := "Stopping serving logs in dir " + bad; !strings.Contains(p.Output(), want) {
-		t.Errorf("no line %q", want)
-	}
+	awaitLine(t, p, "Stopping serving logs in dir "+bad)
 	conn.Close()
 	p.Stop(t)
 	mend()

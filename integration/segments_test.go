@@ -30,8 +30,9 @@ func TestMillionByteSegments(t *testing.T) {
 		"8 leader-epoch-checkpoint", "43 partition.metadata",
 	})
 	rolled := regexp.MustCompile(`Rolled new log segment at offset (\d+) in \d+ ms\. \(org\.apache\.kafka\.storage\.internals\.log\.LocalLog\)`)
-	if n := len(rolled.FindAllString(p.Output(), -1)); n != 6 {
-		t.Errorf("%d roll lines in the broker's log, expected 3 for seg and 3 for seg2:\n%s", n, p.Output())
+	rolls := func() int { return len(rolled.FindAllString(p.Output(), -1)) }
+	if !await(patience, func() bool { return rolls() >= 6 }) || rolls() != 6 {
+		t.Errorf("%d roll lines in the broker's log, expected 3 for seg and 3 for seg2:\n%s", rolls(), p.Output())
 	}
 	p.Stop(t)
 	lookups(t, partition)
