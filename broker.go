@@ -196,6 +196,7 @@ func (b *Broker) serve() error {
 	b.server = server.New(server.Options{
 		Logger: b.log, Handler: b.harmed(api), Versions: versions, Requests: b.requests,
 		MaxRequestBytes:    b.config.Int("socket.request.max.bytes"),
+		MaxQueuedBytes:     b.config.Long("queued.max.request.bytes"),
 		Limits:             b.connectionLimits(b.layers(), b.meta.Image()),
 		RateWindow:         quota.Window{Samples: b.config.Int("quota.window.num"), Size: time.Duration(b.config.Long("quota.window.size.seconds")) * time.Second},
 		IdleTimeout:        b.millis("connections.max.idle.ms"),

@@ -224,7 +224,7 @@ var brokerSettings = [...]setting{
 	{name: "producer.id.expiration.check.interval.ms", order: 264, typ: TypeInt, def: "600000", importance: Low, internal: true, check: check{kind: inRange, min: "1"}, doc: "How often, in milliseconds, producers that have gone are looked for."},
 	{name: "producer.id.expiration.ms", order: 263, typ: TypeInt, def: "86400000", importance: Low, mode: ClusterWide, check: check{kind: inRange, min: "1"}, doc: "Time in milliseconds after which a producer that writes nothing is forgotten."},
 	{name: "producer.purgatory.purge.interval.requests", order: 107, typ: TypeInt, def: "1000", importance: Medium},
-	{name: "queued.max.request.bytes", order: 92, typ: TypeLong, def: "-1", importance: Medium},
+	{name: "queued.max.request.bytes", order: 92, typ: TypeLong, def: "-1", importance: Medium, doc: "Most bytes of requests that are received and handled at the same time; 0 or less is no bound."},
 	{name: "queued.max.requests", order: 91, typ: TypeInt, def: "500", importance: High, check: check{kind: inRange, min: "1"}},
 	{name: "quota.window.num", order: 288, typ: TypeInt, def: "11", importance: Low, check: check{kind: inRange, min: "1"}},
 	{name: "quota.window.size.seconds", order: 292, typ: TypeInt, def: "1", importance: Low, check: check{kind: inRange, min: "1"}},

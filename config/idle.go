@@ -29,7 +29,7 @@ var idle = [...]string{
 	"kafka.metrics.polling.interval.secs", "kafka.metrics.reporters", "leader.imbalance.check.interval.seconds",
 	"leader.replication.throttled.rate", "log.dir.failure.timeout.ms", "metadata.max.idle.interval.ms", "metric.reporters",
 	"metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms", "offsets.commit.timeout.ms",
-	"offsets.load.buffer.size", "principal.builder.class", "producer.purgatory.purge.interval.requests", "queued.max.request.bytes",
+	"offsets.load.buffer.size", "principal.builder.class", "producer.purgatory.purge.interval.requests",
 	"queued.max.requests", "remote.fetch.max.wait.ms", "remote.list.offsets.request.timeout.ms",
 	"remote.log.index.file.cache.total.size.bytes", "remote.log.index.file.cache.ttl.ms",
 	"remote.log.manager.copier.thread.pool.size", "remote.log.manager.copy.max.bytes.per.second",

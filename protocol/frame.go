@@ -47,6 +47,7 @@ type FrameReader struct {
 	addr     string
 	maxBytes int
 	buffers  *Buffers
+	reserve  func(bytes int) error // nil: nothing to ask
 	// rest holds bytes behind the last frame, from at on; nil when there are none.
 	rest *Buffer
 	at   int
@@ -66,6 +67,11 @@ func NewFrameReader(r io.Reader, addr string, maxBytes int, buffers *Buffers) *F
 	return f
 }
 
+// Reserve has reserve called with the size of each frame before memory is taken
+// for it; Next returns its error. What it counts ends with the caller's use of the
+// frame, or with the connection when Next fails.
+func (f *FrameReader) Reserve(reserve func(bytes int) error) { f.reserve = reserve }
+
 // Next reads one frame without its size. The caller gives the buffer back. The
 // error is io.EOF when the connection ended between two frames, a *FrameError
 // for an impossible size, and otherwise that of the connection
@@ -79,6 +85,12 @@ func (f *FrameReader) Next() (*Buffer, error) {
 	if size <= 0 || size > f.maxBytes {
 		defer f.buffers.Put(b)
 		return nil, f.badSize(size, b.B[:sizeBytes])
+	}
+	if f.reserve != nil {
+		if err := f.reserve(size); err != nil {
+			f.buffers.Put(b)
+			return nil, err
+		}
 	}
 	b.B = b.B[sizeBytes:]
 	if len(b.B) > size {

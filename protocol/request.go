@@ -126,6 +126,12 @@ func (r *Request) Finish() {
 	}
 }
 
+// WaitsForOthers tells a request that may be answered only when other clients
+// have done something.
+func (r *Request) WaitsForOthers() bool {
+	return r.Key == int16(kmsg.Fetch) || r.Key == int16(kmsg.JoinGroup) || r.Key == int16(kmsg.SyncGroup)
+}
+
 // withoutTags skips the header's tags.
 func withoutTags(rest []byte, flexible bool) ([]byte, error) {
 	switch {

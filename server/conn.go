@@ -45,6 +45,8 @@ type conn struct {
 	// answerBytes is the length of the last answer: the next is likely to be
 	// about as long.
 	answerBytes int
+	// reserved is what the request takes of the memory for all requests.
+	reserved int64
 	// throttled is until when the client is not read from; zero when it is.
 	throttled time.Time
 }
@@ -67,6 +69,9 @@ func newConn(s *Server, from *served, nc net.Conn) *conn {
 		}
 	}
 	c.frames = protocol.NewFrameReader(c, c.req.RemoteAddr, s.opts.MaxRequestBytes, &s.buffers)
+	if s.memory != nil {
+		c.frames.Reserve(c.reserve)
+	}
 	return c
 }
 
@@ -81,12 +86,14 @@ func (c *conn) serve() {
 	defer c.nc.Close()
 	defer c.cancel()
 	defer c.watch.close()
+	defer c.unreserve()
 	for {
 		frame, err := c.next()
 		if err == nil {
 			err = c.exchange()
 			c.req.Finish()
 			c.server.buffers.Put(frame)
+			c.unreserve()
 		}
 		if err != nil {
 			c.end(err)
@@ -123,6 +130,7 @@ func (c *conn) closeIdle() bool {
 		return false
 	}
 	c.nc.Close()
+	c.cancel() // it may be waiting for memory
 	return true
 }
 
@@ -164,6 +172,9 @@ func (c *conn) pause() {
 func (c *conn) handle() (protocol.Response, error) {
 	if c.req.Unsupported {
 		return protocol.Response{Body: c.server.opts.Versions.UnsupportedVersion()}, nil
+	}
+	if c.req.WaitsForOthers() {
+		c.unreserve() // those others could not be heard for the memory of those that wait for them; nor does Kafka count it
 	}
 	c.watch.start(c)
 	defer c.watch.stop(c)

@@ -23,6 +23,10 @@ type Options struct {
 	Versions *protocol.Versions
 	// MaxRequestBytes bounds a frame (socket.request.max.bytes); 0 is 100 MiB.
 	MaxRequestBytes int
+	// MaxQueuedBytes bounds the requests that are received and handled at the same
+	// time (queued.max.request.bytes), which may be exceeded by one of them; 0 or
+	// less is no bound.
+	MaxQueuedBytes int64
 	// Limits bound connections; SetLimits changes them later.
 	Limits Limits
 	// RateWindow is the time over which the rate of new connections is taken

@@ -33,6 +33,7 @@ type Server struct {
 	log     *slog.Logger
 	buffers protocol.Buffers
 	quotas  *connectionQuotas
+	memory  *requestMemory // nil: without a bound
 	// base is the parent of all requests' contexts; cancel ends their waits.
 	base    context.Context
 	cancel  context.CancelFunc
@@ -52,6 +53,7 @@ func New(o Options) *Server {
 		opts:      o,
 		log:       o.Logger,
 		quotas:    newConnectionQuotas(o),
+		memory:    newRequestMemory(o.MaxQueuedBytes),
 		listeners: make(map[net.Listener]*served),
 		conns:     make(map[*conn]struct{}),
 	}
