@@ -157,7 +157,7 @@ show("offsets", lambda: admin.list_group_offsets(["reset"]))
 show("offsets of unknown group", lambda: admin.list_group_offsets(["missing"]))
 show("describe groups", lambda: admin.describe_groups(["reset", "missing"]))
 consumer = KafkaConsumer("orders", bootstrap_servers=addr, group_id="of-classic", client_id="member", auto_offset_reset="earliest", enable_auto_commit=False)
-while not consumer.poll(timeout_ms=100):
+while not consumer.poll(timeout_ms=20000):  # a poll whose time ends while the member joins forgets that it has joined, for good
     pass
 consumer.commit()
 show("describe group of members", lambda: admin.describe_groups(["of-classic"], include_authorized_operations=True))
