@@ -85,7 +85,6 @@ func (c *conn) Read(p []byte) (int, error) {
 func (c *conn) serve() {
 	defer c.nc.Close()
 	defer c.cancel()
-	defer c.watch.close()
 	defer c.unreserve()
 	for {
 		frame, err := c.next()

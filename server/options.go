@@ -40,6 +40,8 @@ type Options struct {
 	// (socket.send.buffer.bytes, socket.receive.buffer.bytes); 0 or less
 	// leaves them to the system.
 	SendBufferBytes, ReceiveBufferBytes int
+
+	watchEvery time.Duration // 0 is watchEvery
 }
 
 func (o Options) withDefaults() Options {
@@ -51,6 +53,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.RateWindow == (quota.Window{}) {
 		o.RateWindow = quota.Window{Samples: 11, Size: time.Second}
+	}
+	if o.watchEvery <= 0 {
+		o.watchEvery = watchEvery
 	}
 	return o
 }

@@ -16,7 +16,7 @@ var ErrClosed = errors.New("server closed")
 
 // Handler answers requests. Each connection calls it from its own goroutine,
 // one request after another, and uses the same Request value again. The context
-// ends at shutdown and, for requests that take longer than two seconds, when the
+// ends at shutdown and, for requests that take longer than ten seconds, when the
 // client goes away. An error closes the connection without an answer; the
 // response is released in every case.
 type Handler interface {
@@ -34,6 +34,7 @@ type Server struct {
 	buffers protocol.Buffers
 	quotas  *connectionQuotas
 	memory  *requestMemory // nil: without a bound
+	rounds  *watchRounds
 	// base is the parent of all requests' contexts; cancel ends their waits.
 	base    context.Context
 	cancel  context.CancelFunc
@@ -57,6 +58,7 @@ func New(o Options) *Server {
 		listeners: make(map[net.Listener]*served),
 		conns:     make(map[*conn]struct{}),
 	}
+	s.rounds = newWatchRounds(s)
 	s.base, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -97,6 +99,7 @@ func (s *Server) stop() {
 	defer s.mu.Unlock()
 	s.closing.Store(true)
 	s.cancel()
+	s.rounds.timer.Stop()
 	for l := range s.listeners {
 		l.Close()
 	}

@@ -262,7 +262,7 @@ func TestLeavingIsNotLogged(t *testing.T) {
 // TestClientGoneEndsWait: a request that waits learns that nobody waits for it.
 func TestClientGoneEndsWait(t *testing.T) {
 	waiting, ended := make(chan struct{}), make(chan struct{})
-	f := start(t, Options{Handler: listing(func(ctx context.Context, _ *protocol.Request) (protocol.Response, error) {
+	f := start(t, Options{watchEvery: 100 * time.Millisecond, Handler: listing(func(ctx context.Context, _ *protocol.Request) (protocol.Response, error) {
 		close(waiting)
 		<-ctx.Done()
 		close(ended)
@@ -279,16 +279,32 @@ func TestClientGoneEndsWait(t *testing.T) {
 	}
 }
 
+// watches reports whether the client of a running request is watched.
+func (f *fixture) watches(req *protocol.Request) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for c := range f.conns {
+		if &c.req == req {
+			c.watch.mu.Lock()
+			defer c.watch.mu.Unlock()
+			return c.watch.looking
+		}
+	}
+	return false
+}
+
 // TestConnectionGoesOnAfterLongWait: being watched does not disturb what the
 // client sends meanwhile.
 func TestConnectionGoesOnAfterLongWait(t *testing.T) {
-	f := start(t, Options{IdleTimeout: time.Minute, Handler: listing(func(ctx context.Context, req *protocol.Request) (protocol.Response, error) {
-		timer := time.NewTimer(2*watchAfter + 200*time.Millisecond)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			t.Error("the context has ended")
+	var f *fixture
+	f = start(t, Options{IdleTimeout: time.Minute, watchEvery: 100 * time.Millisecond, Handler: listing(func(ctx context.Context, req *protocol.Request) (protocol.Response, error) {
+		look, patience := time.NewTicker(10*time.Millisecond), time.Now().Add(time.Minute)
+		defer look.Stop()
+		for ; !f.watches(req); <-look.C {
+			if ctx.Err() != nil || time.Now().After(patience) {
+				t.Errorf("not watched; the context: %v", ctx.Err())
+				break
+			}
 		}
 		return protocol.Response{Body: kmsg.NewPtrMetadataResponse()}, nil
 	})})

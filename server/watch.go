@@ -1,32 +1,67 @@
 package server
 
 import (
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// watchAfter is how long a request runs at least before its client is watched; at most it is twice that. Most
-// requests, and the usual waits of consumers, are over before.
-const watchAfter = time.Second
+// watchEvery is how long a request runs at least before its client is watched; at most it is twice that. Most
+// requests, and the usual waits of consumers (5 s at most), are over before.
+const watchEvery = 5 * time.Second
+
+// watchRounds looks which requests of all connections run for long. A timer for each of them would wake up a
+// machine at rest as often as its waiting consumers do; one is set while there are requests, and none without.
+type watchRounds struct {
+	server *Server
+	timer  *time.Timer
+	set    atomic.Bool // the timer will run out
+}
+
+func newWatchRounds(s *Server) *watchRounds {
+	r := &watchRounds{server: s}
+	r.timer = time.AfterFunc(math.MaxInt64, r.run)
+	r.timer.Stop()
+	return r
+}
+
+// ensure sets the timer if it is not set.
+func (r *watchRounds) ensure() {
+	if r.set.Load() || r.server.closing.Load() {
+		return
+	}
+	if r.set.CompareAndSwap(false, true) {
+		r.timer.Reset(r.server.opts.watchEvery)
+	}
+}
+
+// run is run by the timer. A request that begins meanwhile is seen here, or sees that the timer is not set.
+func (r *watchRounds) run() {
+	r.set.Store(false)
+	requests := false
+	r.server.mu.Lock()
+	for c := range r.server.conns {
+		requests = c.watch.round(c) || requests
+	}
+	r.server.mu.Unlock()
+	if requests {
+		r.ensure()
+	}
+}
 
 // watch notices that the client has gone while its request waits, such as a
 // fetch or a join, and ends the request's context. It looks at the socket
 // without taking anything out of it. A client that only closes its sending side
 // looks the same: its request returns early and is answered.
-//
-// Setting a timer and stopping it again would cost each request more than the
-// rest of this: a timer that is set stays so, finds other requests when it runs
-// out, and is set again until it finds none.
 type watch struct {
 	mu      sync.Mutex
-	timer   *time.Timer // runs tick; created by the first request
-	set     bool        // the timer will run out
-	request uint64      // number of the last request
-	since   uint64      // request when the timer was set
-	active  bool        // the last request is being handled
-	looking bool        // at the socket, on behalf of it
+	request uint64 // number of the last request
+	seen    uint64 // request at the last round
+	active  bool   // the last request is being handled
+	looking bool   // at the socket, on behalf of it
 	ended   chan struct{}
 }
 
@@ -36,19 +71,10 @@ func (w *watch) start(c *conn) {
 		return
 	}
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.request++
 	w.active = true
-	switch {
-	case w.set:
-		return
-	case w.timer == nil:
-		w.ended = make(chan struct{}, 1)
-		w.timer = time.AfterFunc(watchAfter, func() { w.tick(c) })
-	default:
-		w.timer.Reset(watchAfter)
-	}
-	w.set, w.since = true, w.request
+	w.mu.Unlock()
+	c.server.rounds.ensure()
 }
 
 // stop ends it before the connection is read from again.
@@ -70,32 +96,20 @@ func (w *watch) stop(c *conn) {
 	c.reads.set = time.Time{}
 }
 
-// close stops the timer of a connection that has ended.
-func (w *watch) close() {
+// round begins to look at the socket if the request is that of the last round, and reports whether there was a request since then.
+func (w *watch) round(c *conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.timer != nil {
-		w.timer.Stop()
+	if w.active && w.request == w.seen && !w.looking {
+		w.looking, w.ended = true, make(chan struct{}, 1)
+		go w.look(c, w.ended)
 	}
+	requests := w.active || w.request != w.seen
+	w.seen = w.request
+	return requests
 }
 
-// tick is run by the timer.
-func (w *watch) tick(c *conn) {
-	w.mu.Lock()
-	w.looking = w.active && w.request == w.since
-	w.set = w.active && !w.looking
-	if w.set {
-		w.since = w.request
-		w.timer.Reset(watchAfter)
-	}
-	looking := w.looking
-	w.mu.Unlock()
-	if looking {
-		w.look(c)
-	}
-}
-
-func (w *watch) look(c *conn) {
+func (w *watch) look(c *conn, ended chan<- struct{}) {
 	gone := false
 	var one [1]byte
 	// The error says that stop was called or that the connection is closed.
@@ -110,5 +124,5 @@ func (w *watch) look(c *conn) {
 	if gone {
 		c.cancel()
 	}
-	w.ended <- struct{}{}
+	ended <- struct{}{}
 }
