@@ -201,7 +201,7 @@ func (b *Broker) serve() error {
 		RateWindow:         quota.Window{Samples: b.config.Int("quota.window.num"), Size: time.Duration(b.config.Long("quota.window.size.seconds")) * time.Second},
 		IdleTimeout:        b.millis("connections.max.idle.ms"),
 		SendBufferBytes:    b.config.Int("socket.send.buffer.bytes"),
-		ReceiveBufferBytes: b.config.Int("socket.receive.buffer.bytes"),
+		ReceiveBufferBytes: receiveBuffer(b.config.Int("socket.receive.buffer.bytes")),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	b.cancel = cancel

@@ -21,6 +21,14 @@ import (
 // memConfig is a broker whose data directory is in memory and whose files are small.
 func memConfig(t *testing.T) *config.Broker {
 	t.Helper()
+	c, _, err := config.Parse(memProperties())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func memProperties() []config.Property {
 	var props []config.Property
 	for key, value := range map[string]string{
 		"node.id": "1", "process.roles": "broker,controller", "log.dirs": "/data",
@@ -30,11 +38,7 @@ func memConfig(t *testing.T) *config.Broker {
 	} {
 		props = append(props, config.Property{Key: key, Value: value, Source: "test"})
 	}
-	c, _, err := config.Parse(props)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return props
 }
 
 // numberedProducer is the producer id of every numberedBatch.

@@ -18,6 +18,19 @@ import (
 // bindTimeout is how long the name of a host to bind may take to look up.
 const bindTimeout = 5 * time.Second
 
+// defaultReceiveBuffer is Kafka's default of socket.receive.buffer.bytes, which the server.properties that Kafka ships spells out, too.
+const defaultReceiveBuffer = 102400
+
+// receiveBuffer is what a connection's receive buffer is set to; -1 leaves it to the system, which begins with about as much as the default and
+// makes more of it for a client that sends fast. A buffer that was set never grows: the client may send no more than a hundred
+// kilobytes for each time the broker looks, or for each round trip.
+func receiveBuffer(configured int) int {
+	if configured == defaultReceiveBuffer {
+		return -1
+	}
+	return configured
+}
+
 // boundListener is a listener with its socket.
 type boundListener struct {
 	config config.Listener

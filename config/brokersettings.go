@@ -342,7 +342,7 @@ var brokerSettings = [...]setting{
 	{name: "socket.connection.setup.timeout.max.ms", order: 41, typ: TypeLong, def: "30000", importance: Medium},
 	{name: "socket.connection.setup.timeout.ms", order: 40, typ: TypeLong, def: "10000", importance: Medium},
 	{name: "socket.listen.backlog.size", order: 84, typ: TypeInt, def: "50", importance: Medium, check: check{kind: inRange, min: "1"}, doc: "Length of the queue of connections that wait to be accepted."},
-	{name: "socket.receive.buffer.bytes", order: 82, typ: TypeInt, def: "102400", importance: High, doc: "Receive buffer of a connection in bytes; -1 leaves it to the operating system."},
+	{name: "socket.receive.buffer.bytes", order: 82, typ: TypeInt, def: "102400", importance: High, doc: "Receive buffer of a connection in bytes; -1 and the default leave it to the operating system, which begins with about as much as the default."},
 	{name: "socket.request.max.bytes", order: 83, typ: TypeInt, def: "104857600", importance: High, check: check{kind: inRange, min: "1"}, doc: "Largest request in bytes."},
 	{name: "socket.send.buffer.bytes", order: 81, typ: TypeInt, def: "102400", importance: High, doc: "Send buffer of a connection in bytes; -1 leaves it to the operating system."},
 	{name: "ssl.allow.dn.changes", order: 303, typ: TypeBoolean, def: "false", importance: Low},
