@@ -92,6 +92,7 @@ func TestReadersOfSealedSegmentsOpenTheIndexOnce(t *testing.T) {
 	for at := range batches {
 		mustAppend(t, l, numbered(t, at, 1), AppendOptions{})
 	}
+	l.env.background.Wait() // a segment that was rolled has its files flushed and closed
 	opens.Store(0)
 	for i := range int64(2000) {
 		at := i * 7919 % batches
