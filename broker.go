@@ -58,6 +58,7 @@ type Broker struct {
 	quotas       *quota.Quotas
 	telemetry    func() telemetry.Stats
 	server       *server.Server
+	descriptors  descriptors
 
 	metadataDirectory logstore.UUID // of the directory that holds the metadata log
 
@@ -123,6 +124,7 @@ func (b *Broker) openData(ctx context.Context) (err error) {
 	if b.formatting != nil {
 		b.fs = b.formatting.fs
 	}
+	b.tellDescriptors()
 	if b.store, err = logstore.Open(b.storeOptions()); err != nil {
 		return err
 	}
@@ -149,6 +151,7 @@ func (b *Broker) storeOptions() logstore.Options {
 		DeleteDelayMs:      b.config.Long("log.segment.delete.delay.ms"),
 		Cordoned:           b.isCordoned,
 		OnSuspect:          b.suspect,
+		OpenFiles:          b.descriptors.segments,
 	}
 }
 
@@ -198,6 +201,7 @@ func (b *Broker) serve() error {
 		MaxRequestBytes:    b.config.Int("socket.request.max.bytes"),
 		MaxQueuedBytes:     b.config.Long("queued.max.request.bytes"),
 		Limits:             b.connectionLimits(b.layers(), b.meta.Image()),
+		MostConnections:    b.descriptors.connections,
 		RateWindow:         quota.Window{Samples: b.config.Int("quota.window.num"), Size: time.Duration(b.config.Long("quota.window.size.seconds")) * time.Second},
 		IdleTimeout:        b.millis("connections.max.idle.ms"),
 		SendBufferBytes:    b.config.Int("socket.send.buffer.bytes"),

@@ -107,6 +107,46 @@ func TestReadersOfSealedSegmentsOpenTheIndexOnce(t *testing.T) {
 	}
 }
 
+// TestReadsStopWhereTooManyFilesAreInUse: of twice the limit that are all pinned there are no more, but for reads that must give something.
+func TestReadsStopWhereTooManyFilesAreInUse(t *testing.T) {
+	const many, open = 12, 4
+	logs := manyLogs(t, vfs.NewMem(), "/data", many, open)
+	for _, l := range logs {
+		mustAppend(t, l, numbered(t, 0, 1), AppendOptions{})
+	}
+	read := func(l *Log, must bool) *Range {
+		info, err := l.Read(0, 1<<20, ReadOptions{UpperBound: 1, MinOneMessage: must})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Records
+	}
+	var held []*Range
+	for _, l := range logs {
+		if r := read(l, false); r != nil {
+			held = append(held, r)
+		}
+	}
+	if len(held) != 2*open {
+		t.Errorf("%d files in use", len(held))
+	}
+	if r := read(logs[many-1], true); r == nil {
+		t.Error("nothing was read that had to be")
+	} else {
+		r.Release()
+	}
+	for _, r := range held {
+		r.Release()
+	}
+	for i, l := range logs {
+		if r := read(l, false); r == nil {
+			t.Errorf("nothing of log %d was read", i)
+		} else {
+			r.Release()
+		}
+	}
+}
+
 // BenchmarkAppendToManyLogs appends small batches to one log after the other, of which a tenth may keep their files open.
 func BenchmarkAppendToManyLogs(b *testing.B) {
 	const many = 200

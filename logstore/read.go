@@ -14,7 +14,8 @@ type ReadOptions struct {
 	// UpperBound is the first offset that must not be returned: high watermark,
 	// last stable offset or end offset.
 	UpperBound int64
-	// MinOneMessage lets the first batch through even if it exceeds maxBytes.
+	// MinOneMessage lets the first batch through even if it exceeds maxBytes. A read
+	// without it finds nothing while too many files are in use.
 	MinOneMessage bool
 	// CollectAborted asks for the aborted transactions of the range.
 	CollectAborted bool
@@ -59,7 +60,7 @@ func (l *Log) read(offset, maxBytes int64, o ReadOptions) (ReadInfo, error) {
 	}
 	upper := min(o.UpperBound, v.end)
 	empty := ReadInfo{NextOffset: offset}
-	if offset >= upper || (maxBytes <= 0 && !o.MinOneMessage) {
+	if offset >= upper || !o.MinOneMessage && (maxBytes <= 0 || l.env.files.crowded()) {
 		if offset == v.end {
 			l.recent.note(v.segments[len(v.segments)-1], offset, v.size)
 		}

@@ -188,12 +188,16 @@ func (s *segment) unpin() {
 	s.mu.Lock()
 	s.pins--
 	var file vfs.File
-	if s.pins == 0 && s.gone {
+	idle := s.pins == 0
+	if idle && s.gone {
 		file, s.file = s.file, nil
 	}
 	s.mu.Unlock()
 	if file != nil {
 		_ = file.Close() // read only since it is gone; nothing can be lost
+	}
+	if files := s.log.env.files; idle && files.over() {
+		files.shed(s)
 	}
 }
 

@@ -16,6 +16,10 @@ const (
 	keepAliveIdle     = 60 * time.Second
 	keepAliveInterval = 15 * time.Second
 	keepAliveCount    = 4
+	// moreFiles is what helps against too few descriptors.
+	moreFiles = "raise the limit of open files (ulimit -n, LimitNOFILE= of a systemd unit, --ulimit nofile= of a container)"
+	// toldEvery is how often the log says that connections wait.
+	toldEvery = time.Minute
 )
 
 // Serve accepts connections until Release, Shutdown or Close, then returns
@@ -41,7 +45,7 @@ func (s *Server) Serve(l Listener) error {
 			return fmt.Errorf("accept on listener %s: %w", l.Name, err)
 		default:
 			pause = min(max(2*pause, firstAcceptPause), lastAcceptPause)
-			s.log.Warn("cannot accept connections for now; raise the limit of open files if this goes on",
+			s.log.Warn("cannot accept connections for now; if this goes on "+moreFiles,
 				"listener", l.Name, "retry_in", pause, "err", err)
 			pauseIn(from.base, pause)
 		}
@@ -74,6 +78,9 @@ func pauseIn(ctx context.Context, d time.Duration) {
 // admit starts the connection's goroutine, or closes what the limits refuse.
 // At the total limit it waits, and with it the listener.
 func (s *Server) admit(from *served, nc net.Conn) {
+	if s.quotas.full() {
+		from.tellFull(s)
+	}
 	if err := s.quotas.acquire(from.base, from.Name, nc.RemoteAddr()); err != nil {
 		s.refuse(from, nc, err)
 		return
@@ -91,6 +98,15 @@ func (s *Server) admit(from *served, nc net.Conn) {
 		defer s.quotas.release(from.Name, nc.RemoteAddr())
 		c.serve()
 	}()
+}
+
+// tellFull says, now and then, that connections wait.
+func (l *served) tellFull(s *Server) {
+	if now := time.Now(); l.told.IsZero() || now.Sub(l.told) >= toldEvery {
+		l.told = now
+		s.log.Warn("new connections wait until others are closed: there are as many as the limit of open files has room for; "+moreFiles,
+			"listener", l.Name, "connections", s.opts.MostConnections)
+	}
 }
 
 // refuse closes a connection: one that came too soon after others only when

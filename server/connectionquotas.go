@@ -58,6 +58,7 @@ func (e *throttledError) Error() string {
 // connectionQuotas counts connections, and how fast they come, against Limits.
 type connectionQuotas struct {
 	window quota.Window
+	most   int // Options.MostConnections
 
 	mu        sync.Mutex
 	limits    Limits
@@ -73,7 +74,7 @@ type connectionQuotas struct {
 
 func newConnectionQuotas(o Options) *connectionQuotas {
 	q := &connectionQuotas{
-		window: o.RateWindow, changed: make(chan struct{}),
+		window: o.RateWindow, most: o.MostConnections, changed: make(chan struct{}),
 		open: make(map[string]int), openOf: make(map[netip.Addr]int),
 		rate: quota.NewRate(o.RateWindow), rates: make(map[string]*quota.Rate), ratesOf: make(map[netip.Addr]*quota.Rate),
 	}
@@ -182,10 +183,23 @@ func (q *connectionQuotas) throttle(r *quota.Rate, limit int, now time.Time) tim
 
 // roomLocked reports whether a listener may have one more connection.
 func (q *connectionQuotas) roomLocked(listener string) bool {
+	if q.fullLocked() {
+		return false
+	}
 	if most := q.limits.Listeners[listener].MaxConnections; limited(most) && q.open[listener] >= most {
 		return false
 	}
 	return listener == q.limits.ProtectedListener || !limited(q.limits.MaxConnections) || q.total < q.limits.MaxConnections
+}
+
+// fullLocked reports whether there are as many connections as there are descriptors for.
+func (q *connectionQuotas) fullLocked() bool { return q.most > 0 && q.total >= q.most }
+
+// full does as fullLocked.
+func (q *connectionQuotas) full() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.fullLocked()
 }
 
 // admitLocked looks at what is set for the address.

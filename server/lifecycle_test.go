@@ -298,3 +298,26 @@ func TestThrottledClientIsHeardLater(t *testing.T) {
 	}
 	f.Close() // does not wait for the second pause to end
 }
+
+// TestConnectionsLeaveDescriptors: beyond what there are descriptors for connections wait, whatever the limits say, and the log says why, once.
+func TestConnectionsLeaveDescriptors(t *testing.T) {
+	f := start(t, Options{Handler: listing(nil), MostConnections: 1, Limits: Limits{ProtectedListener: "PLAINTEXT", MaxConnections: 5}})
+	one := f.dial(t)
+	one.works()
+	two, three := f.dial(t), f.dial(t)
+	two.send(&kmsg.ApiVersionsRequest{}, 2)
+	three.send(&kmsg.ApiVersionsRequest{}, 3)
+	one.works()
+	one.Close()
+	if id, _ := two.receive(); id != 2 {
+		t.Errorf("correlation id %d", id)
+	}
+	two.Close()
+	if id, _ := three.receive(); id != 3 {
+		t.Errorf("correlation id %d", id)
+	}
+	f.Close()
+	if log := f.log.String(); strings.Count(log, "new connections wait") != 1 || !strings.Contains(log, "ulimit -n") {
+		t.Errorf("log: %s", log)
+	}
+}

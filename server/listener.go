@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync/atomic"
+	"time"
 )
 
 // Listener is a named net.Listener; the name appears in each request.
@@ -19,6 +20,7 @@ type served struct {
 	base    context.Context
 	cancel  context.CancelFunc
 	closing atomic.Bool // written under Server.mu
+	told    time.Time   // when connections last waited for descriptors; of the accept loop
 }
 
 // Release takes one listener out of service while the others go on: it accepts

@@ -29,6 +29,9 @@ type Options struct {
 	MaxQueuedBytes int64
 	// Limits bound connections; SetLimits changes them later.
 	Limits Limits
+	// MostConnections is how many connections the process has descriptors for; at
+	// that accepting waits, whatever the limits say. 0 is no bound.
+	MostConnections int
 	// RateWindow is the time over which the rate of new connections is taken
 	// (quota.window.num, quota.window.size.seconds); zero is Kafka's 11 of a second.
 	RateWindow quota.Window
