@@ -7,22 +7,14 @@ import (
 )
 
 // ensure makes the index ready for appends: the file exists and has its full size.
-func (x *indexFile) ensure() error {
-	x.mu.RLock()
-	ready := x.sizedLocked() && x.exists && !x.closed
-	x.mu.RUnlock()
-	if ready {
-		return nil
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.ensureLocked()
-}
+func (x *indexFile) ensure() error { return x.prepare(false) }
 
 // ensureOpen does as ensure, and opens the file for the entries that are due.
-func (x *indexFile) ensureOpen() error {
+func (x *indexFile) ensureOpen() error { return x.prepare(true) }
+
+func (x *indexFile) prepare(open bool) error {
 	x.mu.RLock()
-	ready := x.sizedLocked() && x.file != nil
+	ready := x.sizedLocked() && (x.file != nil || !open && x.exists && !x.closed)
 	x.mu.RUnlock()
 	if ready {
 		return nil
