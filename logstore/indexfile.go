@@ -41,11 +41,11 @@ type indexFile struct {
 	known  bool     // the fields below say what is on disk
 	exists bool
 	closed bool
-	size   int64  // of the file; 0 when there is none
-	count  int    // entries
 	idle   bool   // took no entry since it was found or made
 	grows  bool   // gets its full size with the first entry, or by grow
 	stale  bool   // what the file holds counts for nothing
+	size   int64  // of the file; 0 when there is none
+	count  int    // entries
 	tail   []byte // the newest entries
 	from   int    // slot of the first entry in tail
 }

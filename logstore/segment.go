@@ -48,12 +48,13 @@ type segment struct {
 	rebuilt   bool        // the indexes, since the segment was opened; guarded by checkMu
 	found     bool        // on disk, and not recovered; guarded by Log.mu
 	indexed   bool        // both indexes were found on disk
-	walkedEnd *int64      // the offset after the last batch, as the loader's walk found it
+
+	firstKnown bool   // firstTimestamp is; guarded by Log.mu, and here for the room that flags share
+	walkedEnd  *int64 // the offset after the last batch, as the loader's walk found it
 
 	// Guarded by Log.mu: only the appender and the loader touch them.
 	sinceIndex     int64 // bytes appended since the last index entry
 	firstTimestamp int64 // max timestamp of the first batch
-	firstKnown     bool
 
 	mu           sync.Mutex
 	file         vfs.File // nil while closed
