@@ -34,7 +34,7 @@ type BuilderOptions struct {
 }
 
 // Builder builds one batch. Its memory is the batch, one record and what the
-// codec needs. After Build it is of no use.
+// codec needs. After Build it is of no use, but for Reset.
 type Builder struct {
 	opts    BuilderOptions
 	out     sink // header and payload
@@ -51,7 +51,15 @@ type Builder struct {
 
 // NewBuilder starts a batch. An unknown codec or level fails all that follows.
 func NewBuilder(o BuilderOptions) *Builder {
-	b := &Builder{opts: o, lastDelta: -1, baseTimestamp: NoTimestamp, maxTimestamp: NoTimestamp}
+	b := new(Builder)
+	b.Reset(o)
+	return b
+}
+
+// Reset starts a batch as NewBuilder does, in a new Builder or in one whose batch has been built. That stays as it is, unless it is
+// what o names as Into.
+func (b *Builder) Reset(o BuilderOptions) {
+	*b = Builder{opts: o, scratch: b.scratch, lastDelta: -1, baseTimestamp: NoTimestamp, maxTimestamp: NoTimestamp}
 	b.out.limit = o.MaxBytes
 	if o.Into != nil {
 		b.out.buf = append(o.Into[:0], make([]byte, HeaderSize)...)
@@ -64,7 +72,6 @@ func NewBuilder(o BuilderOptions) *Builder {
 	if o.Codec != None {
 		b.codec, b.err = openCompressor(o.Codec, o.Level, &b.out)
 	}
-	return b
 }
 
 // Append adds a record at the next offset. Of r, Offset and OffsetDelta are not

@@ -1,8 +1,10 @@
 package record
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -114,5 +116,47 @@ func TestMarkerErrors(t *testing.T) {
 		if _, err := b.Marker(); !errors.Is(err, ErrNotMarker) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestBuilderReset builds batches one after another and holds them against those of a new Builder.
+func TestBuilderReset(t *testing.T) {
+	build := func(b *Builder, value string) Batch {
+		t.Helper()
+		for k := range 3 {
+			if err := b.Append(Record{Timestamp: int64(k), Value: []byte(value)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		batch, err := b.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return batch
+	}
+	var b Builder
+	var first, kept Batch
+	for n, o := range []BuilderOptions{
+		{}, {Codec: Lz4, Transactional: true, Producer: &Producer{ID: 7, Epoch: 1}}, {MaxBytes: 500}, {Control: true}, {BaseOffset: 5},
+	} {
+		value := strings.Repeat(string(rune('a'+n)), 100-10*n)
+		b.Reset(o)
+		got := build(&b, value)
+		if want := build(NewBuilder(o), value); !bytes.Equal(got, want) {
+			t.Errorf("batch %d: %x instead of %x", n, got, want)
+		}
+		if n == 0 {
+			first, kept = got, bytes.Clone(got)
+		}
+		if err := b.Append(Record{}); err == nil {
+			t.Errorf("batch %d: a record after the end", n)
+		}
+	}
+	if !bytes.Equal(first, kept) {
+		t.Error("a later batch was written over the first")
+	}
+	b.Reset(BuilderOptions{Into: first})
+	if again := build(&b, "b"); &again[0] != &first[0] {
+		t.Error("Into is not used")
 	}
 }

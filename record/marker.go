@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 )
 
 // A marker ends a transaction on a partition: a transactional control batch of
@@ -38,6 +39,9 @@ type MarkerOptions struct {
 	Marker
 }
 
+// markerBuilders are used again: a broker with transactions builds many.
+var markerBuilders = sync.Pool{New: func() any { return new(Builder) }}
+
 // BuildMarker returns the batch of a marker, of MarkerSize bytes.
 func BuildMarker(o MarkerOptions) Batch {
 	var key [4]byte
@@ -47,8 +51,10 @@ func BuildMarker(o MarkerOptions) Batch {
 	var value [6]byte
 	binary.BigEndian.PutUint32(value[2:], uint32(o.CoordinatorEpoch))
 	// Without a codec and a limit nothing of this can fail.
-	b := NewBuilder(BuilderOptions{BaseOffset: o.Offset, LeaderEpoch: o.LeaderEpoch,
-		Transactional: true, Control: true,
+	b := markerBuilders.Get().(*Builder)
+	defer markerBuilders.Put(b)
+	b.Reset(BuilderOptions{BaseOffset: o.Offset, LeaderEpoch: o.LeaderEpoch,
+		Transactional: true, Control: true, Into: make([]byte, 0, MarkerSize),
 		Producer: &Producer{ID: o.ProducerID, Epoch: o.ProducerEpoch, BaseSequence: NoSequence}})
 	_ = b.Append(Record{Timestamp: o.TimestampMs, Key: key[:], Value: value[:]})
 	batch, _ := b.Build()

@@ -17,7 +17,7 @@ type Log interface {
 	Partitions() int32
 	// LeaderEpoch is the epoch of a partition, which is the coordinator's.
 	LeaderEpoch(partition int32) (int32, error)
-	// Append stores a batch. It may patch it.
+	// Append stores a batch. It may patch it, and keeps nothing of it.
 	Append(partition int32, batch record.Batch) error
 	// Replay calls fn for each batch there is, in order.
 	Replay(partition int32, fn func(record.Batch) error) error
@@ -257,7 +257,9 @@ func (c *Coordinator) writeLocked(t *Txn, next *metadata) error {
 	if c.level() >= 1 {
 		version = 1
 	}
-	batch, err := stateBatch(t.id, next, version)
+	builder := stateBuilders.Get().(*stateBuilder)
+	defer stateBuilders.Put(builder)
+	batch, err := builder.build(t.id, next, version)
 	if t.gone.Load() {
 		err = ErrNoPartition // the topic was deleted, and maybe made anew
 	}

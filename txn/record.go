@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -118,14 +119,26 @@ func parseValue(b []byte) (metadata, error) {
 	return m, nil
 }
 
-// stateBatch is the batch of one state change.
-func stateBatch(id string, m *metadata, version int16) (record.Batch, error) {
-	b := record.NewBuilder(record.BuilderOptions{})
-	r := record.Record{Timestamp: m.updateMs, Key: appendKey(nil, id), Value: appendValue(nil, m, version)}
-	if err := b.Append(r); err != nil {
+// stateBuilder is the memory of one batch of a state change, which is used again when the batch is in the log.
+type stateBuilder struct {
+	builder           record.Builder
+	key, value, batch []byte
+}
+
+var stateBuilders = sync.Pool{New: func() any { return new(stateBuilder) }}
+
+// build is the batch of one state change. It is good until the next.
+func (s *stateBuilder) build(id string, m *metadata, version int16) (record.Batch, error) {
+	s.builder.Reset(record.BuilderOptions{Into: s.batch})
+	s.key, s.value = appendKey(s.key[:0], id), appendValue(s.value[:0], m, version)
+	if err := s.builder.Append(record.Record{Timestamp: m.updateMs, Key: s.key, Value: s.value}); err != nil {
 		return nil, err
 	}
-	return b.Build()
+	batch, err := s.builder.Build()
+	if err == nil {
+		s.batch = batch
+	}
+	return batch, err
 }
 
 // PartitionFor is the partition of __transaction_state that keeps an id, of n:
