@@ -181,7 +181,7 @@ func TestEndsOfWaitsForMemory(t *testing.T) {
 			holder, _ := f.holdMemory(t)
 			waiter := f.waiter(t)
 			end(f, waiter)
-			waiter.closed()
+			waiter.ended() // maybe with an answer: the holder's connection, whose memory it gets, may be closed before its own
 			holder.Close()
 			f.awaitFree(t)
 			if log := f.log.String(); log != "" {

@@ -121,11 +121,20 @@ func (c *client) receive() (int32, []byte) {
 // closed fails unless the server has closed without sending anything.
 func (c *client) closed() {
 	c.t.Helper()
+	if b := c.ended(); len(b) > 0 {
+		c.t.Fatalf("read %x; want the end of the connection", b)
+	}
+}
+
+// ended fails unless the server has closed, and returns what it sent before.
+func (c *client) ended() []byte {
+	c.t.Helper()
 	b, err := io.ReadAll(c)
 	var timeout net.Error
-	if len(b) > 0 || errors.As(err, &timeout) && timeout.Timeout() {
+	if errors.As(err, &timeout) && timeout.Timeout() {
 		c.t.Fatalf("read %x, %v; want the end of the connection", b, err)
 	}
+	return b
 }
 
 // works checks that a connection is served.
