@@ -44,7 +44,8 @@ func TestRetry(t *testing.T) {
 	}{
 		{"known", []string{"Known"}, nil, map[string]int{"Known": 1}, nil},
 		{"known, and passes at last", []string{"Known"}, map[string]int{"Known": 0b011}, map[string]int{"Known": 3}, nil},
-		{"known, and fails always", []string{"Known"}, map[string]int{"Known": 0b111}, map[string]int{"Known": 3}, []string{"Known"}},
+		{"known, and fails always", []string{"Known"}, map[string]int{"Known": 0b111111}, map[string]int{"Known": knownTries}, []string{"Known"}},
+		{"known, with another that fails beside it", []string{"Known"}, map[string]int{"Known": 0b01, "Beside": 0b11}, map[string]int{"Known": 2}, nil},
 		{"unknown", []string{"A"}, nil, map[string]int{"A": 3}, nil},
 		{"unknown, and fails at last", []string{"A"}, map[string]int{"A": 0b100}, map[string]int{"A": 3}, []string{"A"}},
 		{"two unknown", []string{"A", "B", "Known"}, nil, map[string]int{"Known": 1}, []string{"A", "B"}},
@@ -56,10 +57,14 @@ func TestRetry(t *testing.T) {
 		}
 		err := retry(s, result{}, worse, flaky, func(more []string) (outcome, error) {
 			test := more[0]
-			if tries[test]++; c.fails[test]>>(tries[test]-1)&1 == 1 {
-				return outcome{Failed: map[string]string{test: "words"}}, nil
+			tries[test]++
+			got := outcome{Passed: 1, Failed: map[string]string{}}
+			for name, tries := range map[string]int{test: tries[test], "Beside": tries[test]} {
+				if c.fails[name]>>(tries-1)&1 == 1 {
+					got.Failed[name] = "words"
+				}
 			}
-			return outcome{Passed: 1}, nil
+			return got, nil
 		})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
