@@ -124,6 +124,7 @@ func (b *Broker) openData(ctx context.Context) (err error) {
 	if b.formatting != nil {
 		b.fs = b.formatting.fs
 	}
+	b.descriptors = divideDescriptors(vfs.Descriptors())
 	b.tellDescriptors()
 	if b.store, err = logstore.Open(b.storeOptions()); err != nil {
 		return err

@@ -3,8 +3,6 @@ package minibroker
 import (
 	"fmt"
 	"math"
-
-	"minibroker/internal/vfs"
 )
 
 const (
@@ -30,7 +28,6 @@ func divideDescriptors(limit int) descriptors {
 
 // tellDescriptors has the log say what a low limit means.
 func (b *Broker) tellDescriptors() {
-	b.descriptors = divideDescriptors(vfs.Descriptors())
 	if d := b.descriptors; d.limit < fewDescriptors {
 		b.log.Warn(fmt.Sprintf("The limit of open files is %d, which leaves room for %d connections, beyond which new ones wait, and for %d open segments, beyond which "+
 			"files are opened again and again. Raise it with ulimit -n, LimitNOFILE= of a systemd unit or --ulimit nofile= of a container",

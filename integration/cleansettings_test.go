@@ -84,11 +84,12 @@ func TestCleanerWakesAtOnce(t *testing.T) {
 func bufferUse(t *testing.T, p *Process, end int64) string {
 	t.Helper()
 	var used string
+	var whole bool
 	if !await(patience, func() bool {
 		_, pass, _ := strings.Cut(p.Output(), fmt.Sprintf(", %d])", end))
 		_, line, _ := strings.Cut(pass, "Buffer utilization: ")
-		used, _, _ = strings.Cut(line, " ")
-		return used != "" && strings.Contains(line, " ")
+		used, _, whole = strings.Cut(line, " ")
+		return whole
 	}) {
 		t.Fatalf("the pass that ends at %d does not say what it took of the buffer\n%s", end, p.Output())
 	}
