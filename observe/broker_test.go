@@ -102,13 +102,13 @@ func get(t *testing.T, url string) (status int, body string) {
 	return resp.StatusCode, string(data)
 }
 
-// scrape is one scrape: values by name{label="value",...}, labels sorted, and types by name.
-type scrape struct {
+// shown is one scrape: values by name{label="value",...}, labels sorted, and types by name.
+type shown struct {
 	values map[string]float64
 	types  map[string]string
 }
 
-func (o *observed) scrape(t *testing.T) scrape {
+func (o *observed) scrape(t *testing.T) shown {
 	t.Helper()
 	status, body := get(t, o.monitor+"/metrics")
 	if status != http.StatusOK {
@@ -119,7 +119,7 @@ func (o *observed) scrape(t *testing.T) scrape {
 
 // counted is the first scrape whose series key has come to the value want. A request is counted once its answer is sent, so a
 // client may scrape before the last one is.
-func (o *observed) counted(t *testing.T, want float64, key string) scrape {
+func (o *observed) counted(t *testing.T, want float64, key string) shown {
 	t.Helper()
 	for end := time.Now().Add(patience); ; runtime.Gosched() {
 		s := o.scrape(t)
@@ -132,31 +132,43 @@ func (o *observed) counted(t *testing.T, want float64, key string) scrape {
 	}
 }
 
-func parse(t *testing.T, text string) scrape {
+// parse reads a scrape, and fails where a line comes twice, or the lines of a name are not together behind its help and type.
+func parse(t *testing.T, text string) shown {
 	t.Helper()
-	s := scrape{map[string]float64{}, map[string]string{}}
+	s := shown{map[string]float64{}, map[string]string{}}
+	current, done := "", map[string]bool{}
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
+		line = strings.TrimSuffix(line, "\n")
 		if rest, ok := strings.CutPrefix(line, "# TYPE "); ok {
 			name, kind, _ := strings.Cut(rest, " ")
 			s.types[name] = kind
 			continue
 		}
-		at := strings.LastIndex(line, " ")
-		if at < 0 || strings.HasPrefix(line, "#") {
+		if strings.HasPrefix(line, "#") {
 			continue
 		}
+		at := strings.LastIndex(line, " ")
 		value, err := strconv.ParseFloat(line[at+1:], 64)
 		if err != nil {
 			t.Fatalf("line %q: %v", line, err)
 		}
-		s.values[line[:at]] = value
+		key := line[:at]
+		if _, twice := s.values[key]; twice {
+			t.Errorf("%s is there twice", key)
+		}
+		s.values[key] = value
+		if n := name(key); n != current {
+			if done[n] {
+				t.Errorf("%s is in two places", n)
+			}
+			done[current], current = true, n
+		}
 	}
 	return s
 }
 
 // is checks a value.
-func (s *scrape) is(t *testing.T, want float64, format string, args ...any) {
+func (s *shown) is(t *testing.T, want float64, format string, args ...any) {
 	t.Helper()
 	key := fmt.Sprintf(format, args...)
 	if got, ok := s.values[key]; !ok || got != want {

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"minibroker"
 )
 
@@ -40,11 +38,8 @@ func newCollector(m *Monitor) *collector {
 	}
 }
 
-// Describe sends nothing: which metrics there are depends on the topics.
-func (c *collector) Describe(chan<- *prometheus.Desc) {}
-
-// Collect sends the metrics of this moment; none before there is a broker.
-func (c *collector) Collect(out chan<- prometheus.Metric) {
+// collect takes the metrics of this moment; none before there is a broker.
+func (c *collector) collect(out *scrape) {
 	b := c.monitor.broker.Load()
 	if b == nil {
 		return
@@ -52,12 +47,12 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := b.Stats()
-	c.traffic.collect(sink(out), &s)
-	c.topics.collect(sink(out), &s)
-	c.groups.collect(sink(out), &s)
-	c.calls.collect(sink(out), c.monitor.requests, time.Now())
+	c.traffic.collect(out, &s)
+	c.topics.collect(out, &s)
+	c.groups.collect(out, &s)
+	c.calls.collect(out, c.monitor.requests, time.Now())
 	now := c.now(&s)
-	c.node.collect(sink(out), &s, &c.last, &now)
+	c.node.collect(out, &s, &c.last, &now)
 	c.last = now
 }
 

@@ -38,7 +38,7 @@ func newGroupSeries() groupSeries {
 	return g
 }
 
-func (g *groupSeries) collect(out sink, s *minibroker.Stats) {
+func (g *groupSeries) collect(out *scrape, s *minibroker.Stats) {
 	offsets, states := 0, map[string]int{}
 	for i := range s.Groups {
 		group := &s.Groups[i]
@@ -54,7 +54,7 @@ func (g *groupSeries) collect(out sink, s *minibroker.Stats) {
 	}
 }
 
-func (g *groupSeries) group(out sink, group *minibroker.GroupStats) {
+func (g *groupSeries) group(out *scrape, group *minibroker.GroupStats) {
 	type sums struct{ offset, lag int64 }
 	byTopic := map[string]sums{}
 	var order []string

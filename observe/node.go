@@ -60,7 +60,7 @@ func newNodeSeries() nodeSeries {
 	}
 }
 
-func (n *nodeSeries) collect(out sink, s *minibroker.Stats, last, now *moment) {
+func (n *nodeSeries) collect(out *scrape, s *minibroker.Stats, last, now *moment) {
 	out.put(&n.state, float64(s.BrokerState))
 	out.put(&n.active, 1)
 	out.put(&n.activeBrokers, 1)

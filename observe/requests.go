@@ -52,7 +52,7 @@ func newRequestSeries() requestSeries {
 	return r
 }
 
-func (r *requestSeries) collect(out sink, requests *meter.Requests, now time.Time) {
+func (r *requestSeries) collect(out *scrape, requests *meter.Requests, now time.Time) {
 	if requests == nil {
 		return
 	}
@@ -96,7 +96,7 @@ func kafkaName(name string) string {
 	return name
 }
 
-func (r *requestSeries) api(out sink, name string, a *meter.API, now time.Time) {
+func (r *requestSeries) api(out *scrape, name string, a *meter.API, now time.Time) {
 	a.Versions(func(version int16, n int64) {
 		out.put(&r.requests, float64(n), name, strconv.Itoa(int(version)))
 	})

@@ -1,8 +1,12 @@
 package observe
 
 import (
+	"bytes"
+	"math"
 	"strings"
 	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // TestDashboards: under load there is every series that Strimzi's dashboards of Kafka ask for, but for the JVM's and those of
@@ -51,4 +55,28 @@ func TestSeriesAsKafka(t *testing.T) {
 		t.Errorf("%d series in common", len(same))
 	}
 	t.Logf("%d of Kafka's %d series", len(same), len(kafka))
+}
+
+// TestScrapeText: whatever is in a label, the text is Prometheus' format: help and type first, labels by name, names in order.
+func TestScrapeText(t *testing.T) {
+	lag, count := gauge("lag", "Lag of the group.", "topic", "group"), counter("count_total", "Groups.")
+	s := newScrape()
+	s.put(&lag, 1.5, "orders", "a\"b\\c\nd")
+	s.put(&count, 12345678901)
+	s.put(&lag, math.Inf(1), "orders", "\xff\xfe")
+	var text bytes.Buffer
+	s.appendTo(&text)
+	want := "# HELP count_total Groups.\n# TYPE count_total counter\ncount_total 1.2345678901e+10\n" +
+		"# HELP lag Lag of the group.\n# TYPE lag gauge\n" + `lag{group="a\"b\\c\nd",topic="orders"} 1.5` + "\n" + "lag{group=\"\uFFFD\",topic=\"orders\"} +Inf\n"
+	if got := text.String(); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// TestGroupOfAnyName: a group whose name is no UTF-8 is shown, and hides nothing else.
+func TestGroupOfAnyName(t *testing.T) {
+	o := open(t)
+	c := client(t, o.addr, kgo.ConsumerGroup("\xff\"\n"), kgo.ConsumeTopics("orders"))
+	createTopics(t, c)
+	o.counted(t, 1, "kafka_consumergroup_members{consumergroup=\"\uFFFD\\\"\\n\"}")
 }

@@ -59,7 +59,7 @@ func newTopicSeries() topicSeries {
 // totals are counted over partitions.
 type totals struct{ all, served, offline, leaderless, under, underMin, atMin, imbalance int }
 
-func (t *topicSeries) collect(out sink, s *minibroker.Stats) {
+func (t *topicSeries) collect(out *scrape, s *minibroker.Stats) {
 	var n totals
 	for i := range s.Topics {
 		topic := &s.Topics[i]
@@ -102,7 +102,7 @@ func (n *totals) add(p *minibroker.PartitionStats, node int32) {
 
 func btoi(b bool) int { return int(one(b)) }
 
-func (t *topicSeries) partition(out sink, topic string, p *minibroker.PartitionStats) {
+func (t *topicSeries) partition(out *scrape, topic string, p *minibroker.PartitionStats) {
 	id := strconv.Itoa(int(p.ID))
 	put := func(to *series, value int64) { out.put(to, float64(value), topic, id) }
 	put(&t.leader, int64(p.Leader))

@@ -38,7 +38,7 @@ func newTrafficSeries() trafficSeries {
 	return t
 }
 
-func (t *trafficSeries) collect(out sink, s *minibroker.Stats) {
+func (t *trafficSeries) collect(out *scrape, s *minibroker.Stats) {
 	for i := range t.pairs {
 		p := &t.pairs[i]
 		out.put(&p.all, float64(p.of(&s.AllTraffic)))

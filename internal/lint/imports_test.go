@@ -17,14 +17,13 @@ type layer struct {
 }
 
 const (
-	kmsgPath       = "github.com/twmb/franz-go/pkg/kmsg"
-	kerrPath       = "github.com/twmb/franz-go/pkg/kerr"
-	kbinPath       = "github.com/twmb/franz-go/pkg/kbin"
-	unixPath       = "golang.org/x/sys/unix"
-	cobraPath      = "github.com/spf13/cobra"
-	franzPath      = "github.com/twmb/franz-go/pkg"
-	prometheusPath = "github.com/prometheus/client_golang"
-	expfmtPath     = "github.com/prometheus/common/expfmt"
+	kmsgPath    = "github.com/twmb/franz-go/pkg/kmsg"
+	kerrPath    = "github.com/twmb/franz-go/pkg/kerr"
+	kbinPath    = "github.com/twmb/franz-go/pkg/kbin"
+	unixPath    = "golang.org/x/sys/unix"
+	cobraPath   = "github.com/spf13/cobra"
+	franzPath   = "github.com/twmb/franz-go/pkg"
+	metricsPath = "github.com/VictoriaMetrics/metrics"
 )
 
 // layers is the import table: arrows point down only.
@@ -51,7 +50,7 @@ var layers = map[string]layer{
 	"client":         {3, []string{"record"}, []string{kmsgPath, kerrPath}},
 	"dump":           {3, []string{"internal/vfs", "record", "logstore"}, nil},
 	"brokertest":     {7, []string{".", "logstore", "config", "fault", "internal/vfs"}, nil},
-	"observe":        {7, []string{".", "meter", "fault", "protocol", "partition", "server"}, []string{kmsgPath, prometheusPath, expfmtPath}},
+	"observe":        {7, []string{".", "meter", "fault", "protocol", "partition", "server"}, []string{kmsgPath, metricsPath}},
 	"cmd/minibroker": {8, []string{".", "config", "logstore", "dump", "client", "record", "observe", "meter", "fault"}, []string{cobraPath, kmsgPath, kerrPath}},
 	// Kafka's tools for containers: a client, so nothing of the broker's
 	"cmd/kafkatools":   {7, nil, []string{franzPath}},
