@@ -10,8 +10,8 @@ type aim struct {
 	what, name, figure string
 	times              float64 // better than Kafka; 0 where it is not about Kafka
 	most               float64 // at most this, by itself
-	limit              string  // or so much of what the machine can do:
-	part               float64
+	limit              string  // what the machine can do at all, where that is measured
+	part               float64 // or so much of that; 0 where it only stands beside it
 }
 
 func aims() []aim {
@@ -21,13 +21,13 @@ func aims() []aim {
 		// 0 in the steps of 10 ms that /proc counts, over 10 s: less than a thousandth of a core.
 		{what: "idle CPU, 1 topic, ms per second", name: "idle", figure: "1 topic: broker CPU per second", most: 1},
 		{what: "idle CPU, 1,000 partitions, ms per second", name: "idle", figure: "1000 partitions: broker CPU per second", most: 1},
-		{what: "idle CPU, 1,000 partitions and 50 idle consumers of six, ms per second", name: "idle", figure: "1000 partitions, 50 consumers of 6: broker CPU per second", most: 1},
-		{what: "the same with 50 idle consumers of all 1,000", name: "idle", figure: "1000 partitions, 50 consumers of 1000: broker CPU per second", most: 1},
+		{what: "idle CPU, 1,000 partitions and 50 idle consumers of six, ms per second", name: "idle", figure: "1000 partitions, 50 consumers of 6: broker CPU per second", most: 1, limit: answerName},
+		{what: "the same with 50 idle consumers of all 1,000", name: "idle", figure: "1000 partitions, 50 consumers of 1000: broker CPU per second", most: 1, limit: answerName},
 		{what: "produce, per CPU second", name: "produce", figure: "1 partition: per broker CPU second", times: 4},
-		{what: "produce, 6 partitions, per CPU second", name: "produce", figure: "6 partitions: per broker CPU second", times: 4},
+		{what: "produce, 6 partitions, per CPU second", name: "produce", figure: "6 partitions: per broker CPU second", times: 4, limit: receiveSix},
 		{what: "consume, 1 consumer, per CPU second", name: "consume", figure: "1 consumer: per broker CPU second", times: 5},
-		{what: "consume, 4 consumers, per CPU second", name: "consume", figure: "4 consumers: per broker CPU second", times: 5},
-		{what: "consume, 16 consumers, per CPU second", name: "consume", figure: "16 consumers: per broker CPU second", times: 5},
+		{what: "consume, 4 consumers, per CPU second", name: "consume", figure: "4 consumers: per broker CPU second", times: 5, limit: sendFour},
+		{what: "consume, 16 consumers, per CPU second", name: "consume", figure: "16 consumers: per broker CPU second", times: 5, limit: sendSixteen},
 		{what: "small fetches, CPU of each", name: "small fetches", figure: "broker CPU per fetch", times: 5},
 		{what: "synchronous produce, p99", name: "sync produce", figure: "p99", times: 5},
 		{what: "synchronous produce, p99.9", name: "sync produce", figure: "p99.9", times: 5},
@@ -75,7 +75,7 @@ func (r *results) aims(b *strings.Builder) {
 // judge holds a figure against an aim. Without what it is compared with, nothing is reached.
 func (r *results) judge(a aim, own float64) (aimed, reached, beside string, holds bool) {
 	switch {
-	case a.limit != "":
+	case a.part > 0:
 		aimed = fmt.Sprintf("%.0f %%", 100*a.part)
 		if v, ok := r.of(limitCase, a.limit, limitPeer); ok {
 			return aimed, fmt.Sprintf("%.0f %%", 100*own/v), "the machine " + show(v), own/v >= a.part
@@ -87,15 +87,23 @@ func (r *results) judge(a aim, own float64) (aimed, reached, beside string, hold
 			if r.good(a) == less {
 				times = v / own
 			}
-			return aimed, fmt.Sprintf("%s times", show(times)), "Kafka " + show(v), times >= a.times
+			return aimed, fmt.Sprintf("%s times", show(times)), "Kafka " + show(v) + r.besideLimit(a), times >= a.times
 		}
 	default:
 		if v, ok := r.of(a.name, a.figure, "Kafka"); ok {
 			beside = "Kafka " + show(v)
 		}
-		return "at most " + show(a.most), show(own), beside, own <= a.most
+		return "at most " + show(a.most), show(own), beside + r.besideLimit(a), own <= a.most
 	}
 	return aimed, "", "", false
+}
+
+// besideLimit is what the machine can do at all, where it was measured.
+func (r *results) besideLimit(a aim) string {
+	if v, ok := r.of(limitCase, a.limit, limitPeer); ok {
+		return ", the machine " + show(v)
+	}
+	return ""
 }
 
 func (r *results) good(a aim) string {

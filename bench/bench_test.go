@@ -33,6 +33,9 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%+v: reached %q, holds %v", test.a, reached, holds)
 		}
 	}
+	if _, _, beside, _ := r.judge(aim{name: "c", figure: "rate", times: 3, limit: "l"}, 350); beside != "Kafka 100, the machine 700" {
+		t.Errorf("beside: %q", beside)
+	}
 	r.none(outcome{Case: "c", Peer: "Kafka", Reason: "lost a record", Failed: true})
 	if _, ok := r.of("c", "time", "Kafka"); ok {
 		t.Error("a broker that failed in one round has a figure from the others")

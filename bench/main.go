@@ -34,7 +34,7 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	commands := map[string]func(context.Context, []string, io.Writer) error{
 		"report": reportCommand, "cost": costCommand, "soak": soakCommand, "compare": compareCommand,
-		receiverCommand: receiveLimit, senderCommand: sendLimit,
+		receiverCommand: receiveLimit, senderCommand: sendLimit, answerCommand: answerLimit,
 	}
 	if len(args) == 0 || commands[args[0]] == nil {
 		return errors.New("say what to do: report, cost, soak or compare, each with -h for its flags")

@@ -105,10 +105,10 @@ func (r *results) cases(b *strings.Builder) {
 		rows = append(rows, row)
 	}
 	table(b, rows)
-	rows = [][]string{{"what the machine can do", "MiB"}}
+	rows = [][]string{{"what the machine can do", ""}}
 	for _, f := range r.Figures {
 		if f.Case == limitCase {
-			rows = append(rows, []string{f.Name, r.cell(f, limitPeer, "")})
+			rows = append(rows, []string{f.Name, r.cell(f, limitPeer, "") + " " + f.Unit})
 		}
 	}
 	if len(rows) > 1 {

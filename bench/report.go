@@ -149,8 +149,8 @@ func (r *results) measure(ctx context.Context, o reportFlags) error {
 				r.turn(ctx, c, peers, bed, s, o)
 			}
 		}
-		if only.MatchString(limitCase) || only.MatchString("produce") || only.MatchString("consume") {
-			if err := r.limits(ctx, bed.scratch, s.limitMiB); err != nil && ctx.Err() == nil {
+		if only.MatchString(limitCase) || only.MatchString("produce") || only.MatchString("consume") || only.MatchString("idle") {
+			if err := r.limits(ctx, bed.scratch, s); err != nil && ctx.Err() == nil {
 				r.none(outcome{Case: limitCase, Peer: limitPeer, Reason: err.Error(), Failed: true})
 			}
 		}
