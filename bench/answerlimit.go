@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strconv"
@@ -13,6 +14,17 @@ const answerName = "answer short requests of 50 connections, each asks every 3 s
 
 // Sizes of what is asked and answered, near to those of a heartbeat.
 const askBytes, answerBytes = 100, 50
+
+// answerLimits measures answering, in ms of processor time a second.
+func (r *results) answerLimits(ctx context.Context, connections int, rest time.Duration) error {
+	ask := func(addr string) error { return askNowAndThen(addr, connections, rest) }
+	seconds, err := limit(ctx, ask, answerCommand, strconv.Itoa(connections))
+	if err != nil {
+		return fmt.Errorf("%s: %w", answerName, err)
+	}
+	r.limit(answerName, "ms", less, 1000*seconds/rest.Seconds())
+	return nil
+}
 
 // answerLimit answers what comes on so many connections until they end.
 func answerLimit(_ context.Context, args []string, out io.Writer) error {

@@ -9,7 +9,8 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -23,46 +24,21 @@ const (
 )
 
 const (
-	limitCase    = "limits"
-	limitPeer    = "the machine"
-	receiveName  = "receive 1 MiB, CRC32C, write to a new file: per CPU second"
-	receiveSmall = "the same with 64 KiB at a time: per CPU second"
-	receiveSix   = "receive 6 MiB, CRC32C of each MiB, write to six files: per CPU second"
-	sendName     = "sendfile of 1 MiB from the page cache: per CPU second"
-	sendFour     = "the same to 4 connections: per CPU second"
-	sendSixteen  = "the same to 16 connections: per CPU second"
+	limitCase = "limits"
+	limitPeer = "the machine"
 )
 
-// limits measures all. A broker must have a whole batch before it can check it, and may write none that is wrong: the pieces
-// are as large as the batches of the produce case. What it would be with smaller pieces stands beside it.
-func (r *results) limits(ctx context.Context, scratch string, s sizes) error {
-	dir := filepath.Join(scratch, "limits")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	for _, l := range []struct {
-		name, command string
-		piece, mib, n int
-	}{
-		{receiveName, receiverCommand, 1 << 20, s.limitMiB, 1}, {receiveSmall, receiverCommand, 64 << 10, s.limitMiB, 1},
-		{receiveSix, receiverCommand, 1 << 20, s.limitMiB / 6 * 6, 6},
-		{sendName, senderCommand, 1 << 20, 4 * s.limitMiB, 1}, {sendFour, senderCommand, 1 << 20, 4 * s.limitMiB, 4},
-		{sendSixteen, senderCommand, 1 << 20, 4 * s.limitMiB, 16},
-	} {
-		file := filepath.Join(dir, fmt.Sprint(l.command, l.piece, "-", l.n))
-		seconds, err := limit(ctx, func(addr string) error { return otherSides(l.command, addr, l.mib, l.n) },
-			l.command, file, strconv.Itoa(l.piece), strconv.Itoa(l.mib), strconv.Itoa(l.n))
-		if err != nil {
-			return fmt.Errorf("%s: %w", l.name, err)
+// limits measures those that stand beside the cases that were chosen.
+func (r *results) limits(ctx context.Context, scratch string, s sizes, only *regexp.Regexp) error {
+	chosen := func(cases ...string) bool { return slices.ContainsFunc(append(cases, limitCase), only.MatchString) }
+	if chosen("produce", "consume") {
+		if err := r.throughputLimits(ctx, scratch, s.limitMiB); err != nil {
+			return err
 		}
-		r.limit(l.name, "MiB", more, float64(l.mib)/seconds)
 	}
-	seconds, err := limit(ctx, func(addr string) error { return askNowAndThen(addr, s.idleConsumers, s.idle) }, answerCommand, strconv.Itoa(s.idleConsumers))
-	if err != nil {
-		return fmt.Errorf("%s: %w", answerName, err)
+	if chosen("idle") {
+		return r.answerLimits(ctx, s.idleConsumers, s.idle)
 	}
-	r.limit(answerName, "ms", less, 1000*seconds/s.idle.Seconds())
 	return nil
 }
 

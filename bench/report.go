@@ -149,10 +149,8 @@ func (r *results) measure(ctx context.Context, o reportFlags) error {
 				r.turn(ctx, c, peers, bed, s, o)
 			}
 		}
-		if only.MatchString(limitCase) || only.MatchString("produce") || only.MatchString("consume") || only.MatchString("idle") {
-			if err := r.limits(ctx, bed.scratch, s); err != nil && ctx.Err() == nil {
-				r.none(outcome{Case: limitCase, Peer: limitPeer, Reason: err.Error(), Failed: true})
-			}
+		if err := r.limits(ctx, bed.scratch, s, only); err != nil && ctx.Err() == nil {
+			r.none(outcome{Case: limitCase, Peer: limitPeer, Reason: err.Error(), Failed: true})
 		}
 	}
 	took := fmt.Sprintf("Rounds: %d, in %v.", o.rounds, time.Since(begun).Round(time.Second))

@@ -9,19 +9,52 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 )
 
-// otherSides sends what a receiver takes, or takes what a sender sends, an nth on each of n connections.
-func otherSides(command, addr string, mib, n int) error {
-	if command == receiverCommand {
-		return otherSide(command, addr, mib)
+const (
+	receiveName  = "receive 1 MiB, CRC32C, write to a new file: per CPU second"
+	receiveSmall = "the same with 64 KiB at a time: per CPU second"
+	receiveSix   = "receive 6 MiB, CRC32C of each MiB, write to six files: per CPU second"
+	sendName     = "sendfile of 1 MiB from the page cache: per CPU second"
+	sendFour     = "the same to 4 connections: per CPU second"
+	sendSixteen  = "the same to 16 connections: per CPU second"
+)
+
+// throughputLimits measures receiving and sending. A broker must have a whole batch before it can check it, and may write none that is
+// wrong: the pieces are as large as the batches of the produce case. What it would be with smaller pieces stands beside it.
+func (r *results) throughputLimits(ctx context.Context, scratch string, mib int) error {
+	dir := filepath.Join(scratch, "limits")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
 	}
-	return together(n, func(int) error { return otherSide(command, addr, mib/n) })
+	defer os.RemoveAll(dir)
+	for _, l := range []struct {
+		name, command string
+		piece, mib, n int
+	}{
+		{receiveName, receiverCommand, 1 << 20, mib, 1}, {receiveSmall, receiverCommand, 64 << 10, mib, 1},
+		{receiveSix, receiverCommand, 1 << 20, mib / 6 * 6, 6},
+		{sendName, senderCommand, 1 << 20, 4 * mib, 1}, {sendFour, senderCommand, 1 << 20, 4 * mib, 4},
+		{sendSixteen, senderCommand, 1 << 20, 4 * mib, 16},
+	} {
+		file := filepath.Join(dir, fmt.Sprint(l.command, l.piece, "-", l.n))
+		other := func(addr string) error { return feed(addr, l.mib) }
+		if l.command == senderCommand {
+			other = func(addr string) error { return together(l.n, func(int) error { return drain(addr, l.mib/l.n) }) }
+		}
+		seconds, err := limit(ctx, other, l.command, file, strconv.Itoa(l.piece), strconv.Itoa(l.mib), strconv.Itoa(l.n))
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.name, err)
+		}
+		r.limit(l.name, "MiB", more, float64(l.mib)/seconds)
+	}
+	return nil
 }
 
-// otherSide is one connection of these.
-func otherSide(command, addr string, mib int) error {
+// feed sends a receiver so many MiB.
+func feed(addr string, mib int) error {
 	c, err := net.Dial("tcp", addr)
 	if err != nil {
 		return err
@@ -31,14 +64,22 @@ func otherSide(command, addr string, mib int) error {
 	for n := 0; n < len(buf); n += 8 {
 		binary.BigEndian.PutUint64(buf[n:], uint64(n)*0x9E3779B97F4A7C15)
 	}
-	if command == receiverCommand {
-		for range mib {
-			if _, err := c.Write(buf); err != nil {
-				return err
-			}
+	for range mib {
+		if _, err := c.Write(buf); err != nil {
+			return err
 		}
-		return nil
 	}
+	return nil
+}
+
+// drain takes so many MiB from a sender.
+func drain(addr string, mib int) error {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	buf := make([]byte, 1<<20)
 	for left := mib << 20; left > 0; {
 		n, err := c.Read(buf)
 		if err != nil {

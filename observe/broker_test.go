@@ -132,7 +132,7 @@ func (o *observed) counted(t *testing.T, want float64, key string) shown {
 	}
 }
 
-// parse reads a scrape, and fails where a line comes twice, or the lines of a name are not together behind its help and type.
+// parse reads a scrape, and fails where a line comes twice, or the lines of a name are not together.
 func parse(t *testing.T, text string) shown {
 	t.Helper()
 	s := shown{map[string]float64{}, map[string]string{}}
