@@ -156,18 +156,20 @@ func (a *newcomer) heard(r *ConsumerHeartbeat, got *ConsumerHeartbeatResult) {
 	if r.Owned != nil && a.next == nil {
 		a.say = false
 	}
-	if a.silent {
+	if got.Assignment != nil {
+		a.next, a.ready = slotsOf(*got.Assignment), time.Now()
+		if slices.ContainsFunc(a.owned, a.loses) {
+			a.ready = a.ready.Add(time.Duration(a.rng.IntN(3000)) * time.Millisecond)
+		}
+	}
+	if a.silent { // what it is to give up it does not read again: it may have had all its time for that while it was stalled
 		a.silent = false
-		a.m.claims.take(a.name, a.owned)
-	}
-	if got.Assignment == nil {
-		return
-	}
-	a.next, a.ready = slotsOf(*got.Assignment), time.Now()
-	if slices.ContainsFunc(a.owned, func(s slot) bool { return !slices.Contains(a.next, s) }) {
-		a.ready = a.ready.Add(time.Duration(a.rng.IntN(3000)) * time.Millisecond)
+		a.m.claims.take(a.name, slices.DeleteFunc(slices.Clone(a.owned), a.loses))
 	}
 }
+
+// loses says whether it is told to give a partition up.
+func (a *newcomer) loses(s slot) bool { return a.next != nil && !slices.Contains(a.next, s) }
 
 // refused does what clients do after an error.
 func (a *newcomer) refused(err error) time.Duration {
