@@ -158,13 +158,18 @@ func (a *newcomer) heard(r *ConsumerHeartbeat, got *ConsumerHeartbeatResult) {
 	}
 	if got.Assignment != nil {
 		a.next, a.ready = slotsOf(*got.Assignment), time.Now()
-		if slices.ContainsFunc(a.owned, a.loses) {
-			a.ready = a.ready.Add(time.Duration(a.rng.IntN(3000)) * time.Millisecond)
-		}
 	}
-	if a.silent { // what it is to give up it does not read again: it may have had all its time for that while it was stalled
+	loses := slices.ContainsFunc(a.owned, a.loses)
+	switch {
+	case a.silent && loses:
+		// It may have had all its time for this while it was stalled and be thrown
+		// out any moment: it gives up at once, and reads nothing before that was heard.
+		a.owned, a.next, a.say = a.next, nil, true
+	case a.silent:
 		a.silent = false
-		a.m.claims.take(a.name, slices.DeleteFunc(slices.Clone(a.owned), a.loses))
+		a.m.claims.take(a.name, a.owned)
+	case got.Assignment != nil && loses:
+		a.ready = a.ready.Add(time.Duration(a.rng.IntN(3000)) * time.Millisecond)
 	}
 }
 

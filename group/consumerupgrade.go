@@ -56,15 +56,17 @@ func (c *classic) cannotUpgrade(why string) error {
 // group. Their generation is its epoch, and what they have is its target.
 func (c *classic) upgradeLocked(plan *consumerPlan) error {
 	const malformed = "the embedded consumer protocol is malformed"
-	if c.protocol == nil {
-		return c.cannotUpgrade(malformed)
+	protocol := c.protocol
+	if protocol == nil && len(c.members) > 0 { // they wait for their first generation, which would have had this one
+		chosen := c.chooseProtocolLocked()
+		protocol = &chosen
 	}
 	topics := c.g.s.c.topics()
 	var roles, parts, progress []consumerChange
 	for _, m := range c.orderedLocked() {
 		var said kmsg.ConsumerMemberMetadata
 		var has kmsg.ConsumerMemberAssignment
-		if said.ReadFrom(m.metadataFor(c.protocol)) != nil || (len(m.assignment) > 0 && has.ReadFrom(m.assignment) != nil) {
+		if said.ReadFrom(m.metadataFor(protocol)) != nil || (len(m.assignment) > 0 && has.ReadFrom(m.assignment) != nil) {
 			return c.cannotUpgrade(malformed)
 		}
 		if len(has.UserData) > 0 {

@@ -106,6 +106,25 @@ func TestUpgradeAndBack(t *testing.T) {
 	})
 }
 
+// TestUpgradeBeforeTheFirstGeneration joins with the new protocol while the first
+// member of the classic one still waits: both are members then.
+func TestUpgradeBeforeTheFirstGeneration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newConsumerBench(t)
+		b.set.InitialRebalanceDelayMs = 3000
+		waiting := b.joins(ask("g", "", reader()))
+		synctest.Wait()
+		got := b.say(hello("m2"), 1)
+		old := (<-waiting).MemberID
+		r := b.mustJoin(ask("g", old, reader()))
+		kept := b.has(b.sync("g", r.Generation, old))
+		if all := slices.Sorted(slices.Values(append(kept, got...))); !slices.Equal(all, []int32{0, 1, 2, 3}) {
+			t.Fatalf("together they have %v, the new one %v", all, got)
+		}
+		b.wantConsumers("Stable", 1, 2)
+	})
+}
+
 // TestRestartAfterDowngrade restarts after the last member of the consumer protocol
 // has left and before the others have joined again: its partitions must not be
 // forgotten.
