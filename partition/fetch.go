@@ -91,7 +91,7 @@ func (m *Manager) Fetch(ctx context.Context, reads []Read, spec FetchSpec, dst [
 	}
 	w := m.waiters.Get().(*waiter)
 	defer m.waiters.Put(w)
-	w.timer.Reset(spec.MaxWait)
+	w.timer.Reset(m.together(spec.MaxWait))
 	w.need.Store(missing)
 	w.enter(reads)
 	defer w.leave()

@@ -144,6 +144,31 @@ func TestFetchWaitsUntilTheTimeIsOver(t *testing.T) {
 	})
 }
 
+// TestFetchesEndTogether: fetches that wait equally long end at the same moments, none before its time and none much later.
+func TestFetchesEndTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, ps := lead(t, "t-0")
+		for _, wait := range []time.Duration{1, 500 * time.Millisecond, 5 * time.Second, 7777 * time.Millisecond, time.Hour} {
+			apart := min(wait/100, 50*time.Millisecond)
+			ends := map[time.Duration]bool{}
+			var all []func() ([]ReadResult, time.Duration)
+			for range 50 {
+				all = append(all, waiting(m, t.Context(), []Read{from(ps[0], 0)}, FetchSpec{MinBytes: 1, MaxWait: wait}))
+				time.Sleep(apart / 10)
+			}
+			for _, end := range all {
+				if _, took := end(); took < wait || took >= wait+max(1, apart) {
+					t.Errorf("a fetch that may wait for %v waited for %v", wait, took)
+				}
+				ends[time.Since(m.made)] = true
+			}
+			if len(ends) > 6 {
+				t.Errorf("50 fetches of %v in a twentieth of it ended at %d moments", wait, len(ends))
+			}
+		}
+	})
+}
+
 func TestFetchDoesNotWaitWithoutAWish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, ps := lead(t, "t-0")

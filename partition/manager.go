@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"minibroker/logstore"
 )
@@ -22,6 +23,8 @@ type Options struct {
 type Manager struct {
 	store  *logstore.Store
 	logger *slog.Logger
+
+	made time.Time // from which the ends of waits are counted
 
 	// waiters pools the waiters of fetches.
 	waiters sync.Pool
@@ -41,7 +44,7 @@ func New(o Options) *Manager {
 	if o.Store != nil {
 		expected = o.Store.Count()
 	}
-	m := &Manager{store: o.Store, logger: o.Logger, partitions: make(map[logstore.TopicPartition]*Partition, expected),
+	m := &Manager{store: o.Store, logger: o.Logger, made: time.Now(), partitions: make(map[logstore.TopicPartition]*Partition, expected),
 		offline: make(map[logstore.TopicPartition]struct{})}
 	m.waiters.New = func() any { return newWaiter() }
 	return m

@@ -22,6 +22,9 @@ type waiter struct {
 	links []waitLink
 }
 
+// mostApart are the moments at which fetches end that wait equally long.
+const mostApart = 50 * time.Millisecond
+
 // waitLink is a waiter's place in one partition's list, guarded by that
 // partition's waitMu.
 type waitLink struct {
@@ -34,6 +37,18 @@ func newWaiter() *waiter {
 	w := &waiter{ready: make(chan struct{}, 1), timer: time.NewTimer(math.MaxInt64)}
 	w.timer.Stop()
 	return w
+}
+
+// together is how long a fetch waits that may wait so long: to the next of the moments, a hundredth of its wait apart and at most
+// 50 ms, at which all end that wait equally long. So consumers at rest are answered with a few wake-ups of the processor and not one
+// each, and ask again as many at a time. Apache Kafka 4.4.0 answers 3 to 7 ms after a wait of 500 ms or 5 s is over.
+func (m *Manager) together(wait time.Duration) time.Duration {
+	apart := min(wait/100, mostApart)
+	if apart <= 0 {
+		return wait
+	}
+	end := time.Since(m.made) + wait
+	return wait + (apart-end%apart)%apart
 }
 
 // supply takes n bytes off what is missing and signals when that is enough.
