@@ -130,14 +130,23 @@ type CheckpointEntry struct {
 // Kafka writes the file of this name in, if its partitions came into being in
 // the order of topic and partition.
 func WriteOffsetCheckpoint(fsys vfs.FS, path string, offsets map[TopicPartition]int64) error {
+	return WriteCheckpointEntries(fsys, path, sortedEntries(entriesOf(offsets)))
+}
+
+func entriesOf(offsets map[TopicPartition]int64) []CheckpointEntry {
 	entries := make([]CheckpointEntry, 0, len(offsets))
 	for tp, offset := range offsets {
 		entries = append(entries, CheckpointEntry{tp, offset})
 	}
+	return entries
+}
+
+// sortedEntries sorts entries by topic and partition, in place.
+func sortedEntries(entries []CheckpointEntry) []CheckpointEntry {
 	slices.SortFunc(entries, func(a, b CheckpointEntry) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
 	})
-	return WriteCheckpointEntries(fsys, path, entries)
+	return entries
 }
 
 // WriteCheckpointEntries replaces the file. The lines come in the order that
@@ -149,23 +158,24 @@ func WriteCheckpointEntries(fsys vfs.FS, path string, entries []CheckpointEntry)
 	if filepath.Base(path) == replicationCheckpoint {
 		order = scalaHashOrder
 	}
-	return vfs.WriteFileAtomic(fsys, path, formatOffsetCheckpoint(entries, order), 0o644)
+	return vfs.WriteFileAtomic(fsys, path, formatOffsetCheckpoint(entries, order(javaHashes(entries))), 0o644)
 }
 
-func formatOffsetCheckpoint(entries []CheckpointEntry, order func([]TopicPartition) []TopicPartition) []byte {
-	keys := make([]TopicPartition, len(entries))
-	offsets := make(map[TopicPartition]int64, len(entries))
-	for i, e := range entries {
-		keys[i] = e.TopicPartition
-		offsets[e.TopicPartition] = e.Offset
+// formatOffsetCheckpoint makes the lines of entries in an order of their places.
+func formatOffsetCheckpoint(entries []CheckpointEntry, order []int32) []byte {
+	const numbers = len(" 100 1234567890\n") // mostly
+	size := 0
+	for i := range entries {
+		size += len(entries[i].Topic) + numbers
 	}
-	b := appendCheckpointHead(nil, len(entries))
-	for _, tp := range order(keys) {
-		b = append(b, tp.Topic...)
+	b := appendCheckpointHead(make([]byte, 0, size), len(entries))
+	for _, at := range order {
+		e := &entries[at]
+		b = append(b, e.Topic...)
 		b = append(b, ' ')
-		b = strconv.AppendInt(b, int64(tp.Partition), 10)
+		b = strconv.AppendInt(b, int64(e.Partition), 10)
 		b = append(b, ' ')
-		b = strconv.AppendInt(b, offsets[tp], 10)
+		b = strconv.AppendInt(b, e.Offset, 10)
 		b = append(b, '\n')
 	}
 	return b

@@ -218,6 +218,25 @@ func BenchmarkCheckpointsAtRest(b *testing.B) {
 	}
 }
 
+// BenchmarkCheckpoint writes the high watermarks of ten thousand partitions, one of which has moved.
+func BenchmarkCheckpoint(b *testing.B) {
+	s, _ := restingStore(b, 10_000)
+	b.ReportAllocs()
+	moved := int64(7)
+	for b.Loop() {
+		moved++
+		err := s.CheckpointHighWatermarks(func(tp TopicPartition) (int64, bool) {
+			if tp.Partition == 0 {
+				return moved, true
+			}
+			return 7, true
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // TestCheckpointsAtRestAllocateLittle: what has not changed costs no memory for each partition.
 func TestCheckpointsAtRestAllocateLittle(t *testing.T) {
 	s, ends := restingStore(t, 100)

@@ -62,17 +62,13 @@ func (s *Store) checkpoint(d *Dir, name string, value func(*Log) (int64, bool)) 
 	if d.isWritten(name, sum) {
 		return nil
 	}
-	err := d.writeCheckpoint(name, s.collect(d, value))
+	entries := make([]CheckpointEntry, 0, sum.entries)
+	s.each(d, value, func(tp TopicPartition, at int64) { entries = append(entries, CheckpointEntry{tp, at}) })
+	err := d.writeCheckpoint(name, entries)
 	if err != nil {
 		s.suspect(d.Path, err)
 	}
 	return err
-}
-
-func (s *Store) collect(d *Dir, value func(*Log) (int64, bool)) map[TopicPartition]int64 {
-	entries := make(map[TopicPartition]int64)
-	s.each(d, value, func(tp TopicPartition, at int64) { entries[tp] = at })
-	return entries
 }
 
 // each calls do with the value of each log in a directory that has one.

@@ -36,14 +36,15 @@ func (s *Store) CheckpointCleaner(tp TopicPartition, offset int64) error {
 	if err := d.readCleanerLocked(s.env.logger); err != nil {
 		return err
 	}
-	known := s.collect(d, func(l *Log) (int64, bool) {
+	known := make(map[TopicPartition]int64)
+	s.each(d, func(l *Log) (int64, bool) {
 		at, ok := d.cleaned[l.tp]
 		if l.tp == tp {
 			return offset, true
 		}
 		return at, ok
-	})
-	if err := d.writeCheckpoint(cleanerCheckpoint, known); err != nil {
+	}, func(tp TopicPartition, at int64) { known[tp] = at })
+	if err := d.writeCheckpoint(cleanerCheckpoint, entriesOf(known)); err != nil {
 		return err
 	}
 	d.cleaned = known
@@ -60,7 +61,7 @@ func (d *Dir) dropFromCleaner(tps []TopicPartition, logger *slog.Logger) error {
 	for _, tp := range tps {
 		delete(d.cleaned, tp)
 	}
-	return d.writeCheckpoint(cleanerCheckpoint, d.cleaned)
+	return d.writeCheckpoint(cleanerCheckpoint, entriesOf(d.cleaned))
 }
 
 // readCleanerLocked reads the file when it is first asked for; nobody else

@@ -152,17 +152,17 @@ func prefixOf(dir string) string {
 
 // writeCheckpoint replaces an offset checkpoint file, unless it would get what
 // was written last: an idle broker writes nothing.
-func (d *Dir) writeCheckpoint(name string, entries map[TopicPartition]int64) error {
+func (d *Dir) writeCheckpoint(name string, entries []CheckpointEntry) error {
 	sum := newCheckpointSum(d.seed)
-	for tp, offset := range entries {
-		sum.add(tp, offset)
+	for i := range entries {
+		sum.add(entries[i].TopicPartition, entries[i].Offset)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.isWrittenLocked(name, sum) {
 		return nil
 	}
-	if err := WriteOffsetCheckpoint(d.fsys, d.file(name), entries); err != nil {
+	if err := WriteCheckpointEntries(d.fsys, d.file(name), sortedEntries(entries)); err != nil {
 		return fmt.Errorf("%w: %w", ErrStorage, err)
 	}
 	d.written[name] = sum.sum

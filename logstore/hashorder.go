@@ -47,104 +47,150 @@ func javaTableSize(n int) int {
 	return size
 }
 
-// concurrentOrder is the order of a java.util.concurrent.ConcurrentHashMap
-// that was filled with keys: by slot, within a slot by insertion as far as the
-// doublings of the table leave it alone. Kafka comes across its partitions in
-// this order.
-func concurrentOrder(keys []TopicPartition) []TopicPartition {
-	slots := make([][]TopicPartition, 16)
-	for i, tp := range keys {
-		at := javaBucket(tp.javaHash(), len(slots))
-		slots[at] = append(slots[at], tp)
-		for i+1 >= len(slots)/4*3 {
-			slots = doubleConcurrent(slots)
-		}
+// javaHashes are the hashes of partitions.
+func javaHashes(entries []CheckpointEntry) []int32 {
+	hashes := make([]int32, len(entries))
+	for i := range entries {
+		hashes[i] = entries[i].javaHash()
 	}
-	return slices.Concat(slots...)
+	return hashes
 }
 
-// doubleConcurrent splits each slot in two as a ConcurrentHashMap does: the
-// keys at the end of a slot that go the same way keep their order, those before
-// them are put in front of it one by one.
-func doubleConcurrent(slots [][]TopicPartition) [][]TopicPartition {
-	n := len(slots)
-	grown := make([][]TopicPartition, 2*n)
-	for at, keys := range slots {
-		if len(keys) == 0 {
+// concurrentOrder is the order of a java.util.concurrent.ConcurrentHashMap
+// that was filled with keys of these hashes: by slot, within a slot by insertion
+// as far as the doublings of the table leave it alone. Kafka comes across its
+// partitions in this order. It is given as places in hashes.
+func concurrentOrder(hashes []int32) []int32 {
+	t := newConcurrentTable(hashes, 16)
+	for i := range hashes {
+		t.append(int32(i))
+		for i+1 >= len(t.slots)/4*3 {
+			t.double()
+		}
+	}
+	order := make([]int32, 0, len(hashes))
+	for _, s := range t.slots {
+		for at := s.first; at != noKey; at = t.next[at] {
+			order = append(order, at)
+		}
+	}
+	return order
+}
+
+// noKey ends a chain.
+const noKey = -1
+
+// concurrentTable is a ConcurrentHashMap's table: a chain of keys in each slot.
+type concurrentTable struct {
+	hashes []int32
+	next   []int32 // of each key the one after it in its slot
+	slots  []chain
+}
+
+// chain is the keys of a slot.
+type chain struct{ first, last int32 }
+
+func newConcurrentTable(hashes []int32, size int) *concurrentTable {
+	return &concurrentTable{hashes: hashes, next: make([]int32, len(hashes)), slots: emptyChains(size)}
+}
+
+func emptyChains(n int) []chain {
+	slots := make([]chain, n)
+	for i := range slots {
+		slots[i] = chain{noKey, noKey}
+	}
+	return slots
+}
+
+// append puts a key at the end of its slot.
+func (t *concurrentTable) append(key int32) {
+	s := &t.slots[javaBucket(t.hashes[key], len(t.slots))]
+	t.next[key] = noKey
+	if s.first == noKey {
+		s.first = key
+	} else {
+		t.next[s.last] = key
+	}
+	s.last = key
+}
+
+// double splits each slot in two as a ConcurrentHashMap does: the keys at the
+// end of a slot that go the same way keep their order, those before them are put
+// in front of it, or into the other slot, one by one.
+func (t *concurrentTable) double() {
+	size := 2 * len(t.slots)
+	grown := emptyChains(size)
+	for _, old := range t.slots {
+		if old.first == noKey {
 			continue
 		}
-		run := len(keys) - 1
-		into := javaBucket(keys[run].javaHash(), 2*n)
-		for run > 0 && javaBucket(keys[run-1].javaHash(), 2*n) == into {
-			run--
+		run, into := old.first, javaBucket(t.hashes[old.first], size)
+		for at := t.next[old.first]; at != noKey; at = t.next[at] {
+			if b := javaBucket(t.hashes[at], size); b != into {
+				run, into = at, b
+			}
 		}
-		slices.Reverse(keys[:run])
-		grown[into] = append(frontOf(keys[:run], into, 2*n), keys[run:]...)
-		other := at + at + n - into
-		grown[other] = frontOf(keys[:run], other, 2*n)
-	}
-	return grown
-}
-
-// frontOf picks the keys of a slot.
-func frontOf(keys []TopicPartition, slot, size int) []TopicPartition {
-	var front []TopicPartition
-	for _, tp := range keys {
-		if javaBucket(tp.javaHash(), size) == slot {
-			front = append(front, tp)
+		grown[into] = chain{run, old.last}
+		for at := old.first; at != run; {
+			next := t.next[at]
+			s := &grown[javaBucket(t.hashes[at], size)]
+			if t.next[at] = s.first; s.first == noKey {
+				s.last = at
+			}
+			s.first = at
+			at = next
 		}
 	}
-	return front
+	t.slots = grown
 }
 
 // javaHashOrder is the order of a java.util.HashMap filled from a
 // ConcurrentHashMap to which keys came in the order given.
-func javaHashOrder(keys []TopicPartition) []TopicPartition {
-	keys = concurrentOrder(keys)
-	size := javaTableSize(len(keys))
-	slices.SortStableFunc(keys, func(a, b TopicPartition) int {
-		return cmp.Compare(javaBucket(a.javaHash(), size), javaBucket(b.javaHash(), size))
+func javaHashOrder(hashes []int32) []int32 {
+	order := concurrentOrder(hashes)
+	size := javaTableSize(len(order))
+	slices.SortStableFunc(order, func(a, b int32) int {
+		return cmp.Compare(javaBucket(hashes[a], size), javaBucket(hashes[b], size))
 	})
-	return keys
+	return order
 }
 
 // scalaHashOrder is the order of a scala.collection.mutable.AnyRefMap filled
 // likewise.
-func scalaHashOrder(keys []TopicPartition) []TopicPartition {
-	t := newScalaTable(16)
-	for i, tp := range concurrentOrder(keys) {
-		t.put(tp)
+func scalaHashOrder(hashes []int32) []int32 {
+	t := newScalaTable(hashes, 16)
+	for i, key := range concurrentOrder(hashes) {
+		t.put(key)
 		if n := len(t.slots); i+1 > (n-1)/2 {
-			grown := newScalaTable(2 * n)
+			grown := newScalaTable(hashes, 2*n)
 			for _, at := range t.slots {
-				if at != nil {
-					grown.put(*at)
+				if at != noKey {
+					grown.put(at)
 				}
 			}
 			t = grown
 		}
 	}
-	ordered := make([]TopicPartition, 0, len(keys))
-	for _, tp := range t.slots {
-		if tp != nil {
-			ordered = append(ordered, *tp)
-		}
-	}
-	return ordered
+	return slices.DeleteFunc(t.slots, func(at int32) bool { return at == noKey })
 }
 
 // scalaTable is an AnyRefMap's table: open addressing, at least half empty.
-type scalaTable struct{ slots []*TopicPartition }
+type scalaTable struct {
+	hashes []int32
+	slots  []int32 // the key of each
+}
 
-func newScalaTable(size int) scalaTable { return scalaTable{make([]*TopicPartition, size)} }
+func newScalaTable(hashes []int32, size int) scalaTable {
+	return scalaTable{hashes, slices.Repeat([]int32{noKey}, size)}
+}
 
-func (t scalaTable) put(tp TopicPartition) {
+func (t scalaTable) put(key int32) {
 	mask := len(t.slots) - 1
-	at := int(scalaSpread(tp.javaHash())) & mask
-	for tries := 1; t.slots[at] != nil; tries++ {
+	at := int(scalaSpread(t.hashes[key])) & mask
+	for tries := 1; t.slots[at] != noKey; tries++ {
 		at = (at + 2*(tries+1)*tries - 3) & mask
 	}
-	t.slots[at] = &tp
+	t.slots[at] = key
 }
 
 // scalaSpread mixes a hash as AnyRefMap does; 0 marks an empty slot there.
