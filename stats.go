@@ -1,6 +1,7 @@
 package minibroker
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -59,7 +60,7 @@ type PartitionStats struct {
 type GroupStats struct {
 	ID, State string
 	Members   int
-	Offsets   []OffsetStats
+	Offsets   []OffsetStats // by topic and partition
 }
 
 // OffsetStats is how far a group has read a partition. Lag is what is left up to the high watermark, -1 for a partition that is
@@ -132,6 +133,9 @@ func (b *Broker) groupStats(image *metadata.Image) []GroupStats {
 		for j := range offsets {
 			g.Offsets = append(g.Offsets, b.offsetStats(image, &offsets[j]))
 		}
+		slices.SortFunc(g.Offsets, func(a, b OffsetStats) int {
+			return cmp.Or(strings.Compare(a.Topic, b.Topic), cmp.Compare(a.Partition, b.Partition))
+		})
 		all = append(all, g)
 	}
 	slices.SortFunc(all, func(a, b GroupStats) int { return strings.Compare(a.ID, b.ID) })

@@ -25,10 +25,11 @@ import (
 
 // observed is a broker with its ports.
 type observed struct {
-	broker  *minibroker.Broker
-	addr    string // of the broker
-	monitor string // http://host:port
-	control string
+	broker    *minibroker.Broker
+	collector *collector
+	addr      string // of the broker
+	monitor   string // http://host:port
+	control   string
 }
 
 // open starts a broker with both ports. The test's end stops it and verifies its files.
@@ -46,7 +47,7 @@ func open(t *testing.T, settings ...string) *observed {
 	}
 	requests, faults := &meter.Requests{}, fault.NewSet()
 	monitor := NewMonitor(requests)
-	o := &observed{monitor: "http://" + listen(t, monitor)}
+	o := &observed{collector: monitor.collector, monitor: "http://" + listen(t, monitor)}
 	if status, body := get(t, o.monitor+"/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, "starting") {
 		t.Errorf("before the start: %d %s", status, body)
 	}

@@ -19,8 +19,8 @@ type collector struct {
 	node    nodeSeries
 	calls   requestSeries
 
-	mu   sync.Mutex // held by a scrape, since rates are taken from one to the next
-	last moment
+	mu   sync.Mutex
+	last moment // of a scrape: rates are taken from one to the next
 }
 
 // moment is what rates are taken from.
@@ -38,22 +38,27 @@ func newCollector(m *Monitor) *collector {
 	}
 }
 
-// collect takes the metrics of this moment; none before there is a broker.
+// collect writes the metrics of this moment; none before there is a broker.
 func (c *collector) collect(out *scrape) {
 	b := c.monitor.broker.Load()
 	if b == nil {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	s := b.Stats()
+	last, now := c.next(&s)
 	c.traffic.collect(out, &s)
 	c.topics.collect(out, &s)
 	c.groups.collect(out, &s)
-	c.calls.collect(out, c.monitor.requests, time.Now())
-	now := c.now(&s)
-	c.node.collect(out, &s, &c.last, &now)
-	c.last = now
+	c.calls.collect(out, c.monitor.requests, now.at)
+	c.node.collect(out, &s, &last, &now)
+}
+
+// next is the moment of the scrape before and that of this one.
+func (c *collector) next(s *minibroker.Stats) (last, now moment) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last, c.last = c.last, c.now(s)
+	return last, c.last
 }
 
 // now is the moment of a scrape.

@@ -1,10 +1,6 @@
 package observe
 
-import (
-	"slices"
-
-	"minibroker"
-)
+import "minibroker"
 
 // groupSeries are how far groups have read, under the names of kafka-exporter, and how many there are.
 type groupSeries struct {
@@ -45,8 +41,11 @@ func (g *groupSeries) collect(out *scrape, s *minibroker.Stats) {
 		offsets += len(group.Offsets)
 		states[group.State]++
 		out.put(&g.members, float64(group.Members), group.ID)
-		g.group(out, group)
 	}
+	g.partitions(out, &g.current, s.Groups, func(o *minibroker.OffsetStats) int64 { return o.Offset })
+	g.partitions(out, &g.lag, s.Groups, func(o *minibroker.OffsetStats) int64 { return o.Lag })
+	g.topics(out, &g.currentSum, s.Groups, func(o *minibroker.OffsetStats) int64 { return o.Offset })
+	g.topics(out, &g.lagSum, s.Groups, func(o *minibroker.OffsetStats) int64 { return max(o.Lag, 0) })
 	out.put(&g.count, float64(len(s.Groups)))
 	out.put(&g.offsets, float64(offsets))
 	for i := range g.states {
@@ -54,24 +53,28 @@ func (g *groupSeries) collect(out *scrape, s *minibroker.Stats) {
 	}
 }
 
-func (g *groupSeries) group(out *scrape, group *minibroker.GroupStats) {
-	type sums struct{ offset, lag int64 }
-	byTopic := map[string]sums{}
-	var order []string
-	for i := range group.Offsets {
-		o := &group.Offsets[i]
-		out.put(&g.current, float64(o.Offset), group.ID, o.Topic, itoa(o.Partition))
-		out.put(&g.lag, float64(o.Lag), group.ID, o.Topic, itoa(o.Partition))
-		sum := byTopic[o.Topic]
-		sum.offset += o.Offset
-		sum.lag += max(o.Lag, 0)
-		byTopic[o.Topic] = sum
-		if !slices.Contains(order, o.Topic) {
-			order = append(order, o.Topic)
+// partitions writes a series of all offsets that groups have committed.
+func (g *groupSeries) partitions(out *scrape, to *series, groups []minibroker.GroupStats, of func(*minibroker.OffsetStats) int64) {
+	for i := range groups {
+		group := &groups[i]
+		for j := range group.Offsets {
+			o := &group.Offsets[j]
+			out.put(to, float64(of(o)), group.ID, o.Topic, itoa(o.Partition))
 		}
 	}
-	for _, topic := range order {
-		out.put(&g.currentSum, float64(byTopic[topic].offset), group.ID, topic)
-		out.put(&g.lagSum, float64(byTopic[topic].lag), group.ID, topic)
+}
+
+// topics writes a series of the sums over each topic's partitions, which stand together.
+func (g *groupSeries) topics(out *scrape, to *series, groups []minibroker.GroupStats, of func(*minibroker.OffsetStats) int64) {
+	for i := range groups {
+		group := &groups[i]
+		for rest := group.Offsets; len(rest) > 0; {
+			topic, sum := rest[0].Topic, int64(0)
+			for len(rest) > 0 && rest[0].Topic == topic {
+				sum += of(&rest[0])
+				rest = rest[1:]
+			}
+			out.put(to, float64(sum), group.ID, topic)
+		}
 	}
 }

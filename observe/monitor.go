@@ -1,7 +1,7 @@
 package observe
 
 import (
-	"bytes"
+	"bufio"
 	"fmt"
 	"net/http"
 	"sync/atomic"
@@ -12,6 +12,9 @@ import (
 
 // metricsType is Prometheus' text format.
 const metricsType = "text/plain; version=0.0.4; charset=utf-8"
+
+// scrapeBuffer is what is sent of a scrape at a time, in bytes.
+const scrapeBuffer = 32 << 10
 
 // Monitor answers
 //
@@ -50,14 +53,11 @@ func (m *Monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.Serv
 
 // metrics answers a scrape.
 func (m *Monitor) metrics(w http.ResponseWriter, _ *http.Request) {
-	var text bytes.Buffer
-	writeProcess(&text)
-	s := newScrape()
-	m.collector.collect(s)
-	s.appendTo(&text)
 	w.Header().Set("Content-Type", metricsType)
-	// A scraper that went away needs no answer.
-	_, _ = text.WriteTo(w)
+	out := bufio.NewWriterSize(w, scrapeBuffer)
+	writeProcess(out)
+	m.collector.collect(newScrape(out))
+	_ = out.Flush() // a scraper that went away needs no answer
 }
 
 func (m *Monitor) ready(w http.ResponseWriter, _ *http.Request) {

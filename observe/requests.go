@@ -52,27 +52,44 @@ func newRequestSeries() requestSeries {
 	return r
 }
 
+// requestStats are those of one API, under the name that Kafka gives it.
+type requestStats struct {
+	name string
+	api  *meter.API
+}
+
 func (r *requestSeries) collect(out *scrape, requests *meter.Requests, now time.Time) {
 	if requests == nil {
 		return
 	}
+	all := statsOf(requests)
+	for i := range all {
+		all[i].api.Versions(func(version int16, n int64) {
+			out.put(&r.requests, float64(n), all[i].name, strconv.Itoa(int(version)))
+		})
+	}
+	for i := range r.times {
+		r.times[i].collect(out, all, now)
+	}
+}
+
+// statsOf lists what was counted of the APIs.
+func statsOf(requests *meter.Requests) []requestStats {
+	var all []requestStats
 	for key := int16(0); key <= kmsg.MaxKey; key++ {
 		api, name := requests.API(key), protocol.KeyName(key)
-		if key == int16(kmsg.Fetch) {
-			// Kafka tells fetches twice: all, and by who fetches. On a single node consumers do.
-			if api == nil {
-				api = &meter.API{}
-			}
-			r.api(out, "FetchConsumer", api, now)
-			r.api(out, "FetchFollower", &meter.API{}, now)
-		}
-		if api == nil && key == int16(kmsg.Produce) {
+		if api == nil && (key == int16(kmsg.Fetch) || key == int16(kmsg.Produce)) {
 			api = &meter.API{}
 		}
+		if key == int16(kmsg.Fetch) {
+			// Kafka tells fetches twice: all, and by who fetches. On a single node consumers do.
+			all = append(all, requestStats{"FetchConsumer", api}, requestStats{"FetchFollower", &meter.API{}})
+		}
 		if api != nil {
-			r.api(out, kafkaName(name), api, now)
+			all = append(all, requestStats{kafkaName(name), api})
 		}
 	}
+	return all
 }
 
 // kafkaName is Kafka's spelling of an API's name.
@@ -96,21 +113,20 @@ func kafkaName(name string) string {
 	return name
 }
 
-func (r *requestSeries) api(out *scrape, name string, a *meter.API, now time.Time) {
-	a.Versions(func(version int16, n int64) {
-		out.put(&r.requests, float64(n), name, strconv.Itoa(int(version)))
-	})
+func (t *timeSeries) collect(out *scrape, all []requestStats, now time.Time) {
 	parts, labels := quantiles()
-	for i := range r.times {
-		t := &r.times[i]
-		values, count := make([]float64, len(parts)), a.TotalTime.Count()
-		if h := t.of(a); h != nil {
+	for _, r := range all {
+		values := make([]float64, len(parts))
+		if h := t.of(r.api); h != nil {
 			values = h.Quantiles(parts, now)
 		}
 		for j, label := range labels {
-			out.put(&t.quantiles, values[j]/t.scale, name, label)
+			out.put(&t.quantiles, values[j]/t.scale, r.name, label)
 		}
-		out.put(&t.count, float64(count), name)
-		out.put(&t.countTotal, float64(count), name)
+	}
+	for _, counts := range []*series{&t.count, &t.countTotal} {
+		for _, r := range all {
+			out.put(counts, float64(r.api.TotalTime.Count()), r.name)
+		}
 	}
 }

@@ -1,46 +1,43 @@
 package observe
 
 import (
-	"bytes"
+	"bufio"
 	"io"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/VictoriaMetrics/metrics"
 )
 
-// scrape takes the metrics of one answer, in any order, and writes them as Prometheus' text format wants them
-// (https://prometheus.io/docs/instrumenting/exposition_formats/): all of one name together, behind what is said of it.
+// scrape writes the metrics of one answer as they come, in Prometheus' text format
+// (https://prometheus.io/docs/instrumenting/exposition_formats/): all of one name have to come together, and what is said of the
+// name goes before them. So a scrape of very many partitions takes no more memory than one of few.
 //
 //	# HELP kafka_topic_partitions Partitions of the topic.
 //	# TYPE kafka_topic_partitions gauge
 //	kafka_topic_partitions{topic="orders"} 3
 type scrape struct {
-	families map[string]*family
-	escape   *strings.Replacer // of labels' values
-	line     []byte            // the line in hand
+	out     *bufio.Writer
+	current string            // name that was put last
+	escape  *strings.Replacer // of labels' values
+	line    []byte            // the line in hand
 }
 
-// family is all that has one name.
-type family struct {
-	head  string
-	lines bytes.Buffer
+func newScrape(out *bufio.Writer) *scrape {
+	return &scrape{out: out, escape: strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)}
 }
 
-func newScrape() *scrape {
-	return &scrape{families: make(map[string]*family), escape: strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)}
-}
-
-// put adds a metric with its labels' values. Bytes of a value that are no UTF-8, which the format does not know, are replaced.
+// put writes a metric with its labels' values. Bytes of a value that are no UTF-8, which the format does not know, are replaced.
+// A write that fails makes those after it, and the Flush of out, fail.
 func (s *scrape) put(to *series, value float64, labels ...string) {
-	f := s.families[to.name]
-	if f == nil {
-		f = &family{head: "# HELP " + to.name + " " + to.help + "\n# TYPE " + to.name + " " + string(to.kind) + "\n"}
-		s.families[to.name] = f
+	s.line = s.line[:0]
+	if s.current != to.name {
+		s.current = to.name
+		s.line = append(append(append(append(s.line, "# HELP "...), to.name...), ' '), to.help...)
+		s.line = append(append(append(append(s.line, "\n# TYPE "...), to.name...), ' '), to.kind...)
+		s.line = append(s.line, '\n')
 	}
-	s.line = append(s.line[:0], to.name...)
+	s.line = append(s.line, to.name...)
 	for n, i := range to.sorted {
 		s.line = append(s.line, "{,"[min(n, 1)])
 		s.line = append(append(s.line, to.labels[i]...), `="`...)
@@ -50,16 +47,7 @@ func (s *scrape) put(to *series, value float64, labels ...string) {
 		s.line = append(s.line, '}')
 	}
 	s.line = append(strconv.AppendFloat(append(s.line, ' '), value, 'g', -1, 64), '\n')
-	f.lines.Write(s.line)
-}
-
-// appendTo writes the families by name.
-func (s *scrape) appendTo(text *bytes.Buffer) {
-	for _, name := range slices.Sorted(maps.Keys(s.families)) {
-		f := s.families[name]
-		text.WriteString(f.head)
-		text.Write(f.lines.Bytes())
-	}
+	_, _ = s.out.Write(s.line)
 }
 
 // writeProcess writes what the library tells of the process and of Go's runtime, without types: it tells those only where a

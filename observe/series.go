@@ -42,11 +42,3 @@ func counter(name, help string, labels ...string) series {
 func untyped(name, help string, labels ...string) series {
 	return newSeries(name, help, untypedKind, labels)
 }
-
-// one is 1 for true.
-func one(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}

@@ -1,46 +1,27 @@
 package observe
 
-import (
-	"strconv"
-
-	"minibroker"
-)
+import "minibroker"
 
 // topicSeries are what is known of each partition, under the names of Kafka's Log and Partition metrics and of kafka-exporter, and
 // what is counted over them.
 type topicSeries struct {
-	size, start, end, segments                             series // kafka_log_log
-	atMinISR, underMinISR, inSync, replicas, under, lsoLag series // kafka_cluster_partition
-
-	partitions, current, oldest, leader, preferred, expReplicas, expInSync, expUnder series // kafka-exporter
+	each       []partitionSeries
+	partitions series // kafka-exporter
 
 	partitionCount, leaderCount, offlineReplicas, underReplicated, underMin, atMin series // ReplicaManager
 	topicCount, globalPartitions, offlinePartitions, imbalance                     series // KafkaController
 }
 
+// partitionSeries is one thing that is known of each partition.
+type partitionSeries struct {
+	series
+	always bool // of partitions that are not served as well
+	of     func(*minibroker.PartitionStats) int64
+}
+
 func newTopicSeries() topicSeries {
-	per := []string{"topic", "partition"}
-	return topicSeries{
-		size:     gauge("kafka_log_log_size", "Bytes of the partition's segments.", per...),
-		start:    gauge("kafka_log_log_logstartoffset", "First offset that can be read.", per...),
-		end:      gauge("kafka_log_log_logendoffset", "Offset that the next record gets.", per...),
-		segments: gauge("kafka_log_log_numlogsegments", "Segments of the partition.", per...),
-
-		atMinISR:    gauge("kafka_cluster_partition_atminisr", "1 when as many replicas are in sync as have to be.", per...),
-		underMinISR: gauge("kafka_cluster_partition_underminisr", "1 when fewer replicas are in sync than have to be.", per...),
-		inSync:      gauge("kafka_cluster_partition_insyncreplicascount", "Replicas that are in sync.", per...),
-		replicas:    gauge("kafka_cluster_partition_replicascount", "Replicas.", per...),
-		under:       gauge("kafka_cluster_partition_underreplicated", "1 when a replica is not in sync.", per...),
-		lsoLag:      gauge("kafka_cluster_partition_laststableoffsetlag", "Offsets between the last stable one and the high watermark.", per...),
-
-		partitions:  gauge("kafka_topic_partitions", "Partitions of the topic.", "topic"),
-		current:     gauge("kafka_topic_partition_current_offset", "Offset that the next record gets, as consumers see it.", per...),
-		oldest:      gauge("kafka_topic_partition_oldest_offset", "First offset that can be read.", per...),
-		leader:      gauge("kafka_topic_partition_leader", "Node that leads the partition, -1 when none does.", per...),
-		preferred:   gauge("kafka_topic_partition_leader_is_preferred", "1 when the first replica leads.", per...),
-		expReplicas: gauge("kafka_topic_partition_replicas", "Replicas.", per...),
-		expInSync:   gauge("kafka_topic_partition_in_sync_replica", "Replicas that are in sync.", per...),
-		expUnder:    gauge("kafka_topic_partition_under_replicated_partition", "1 when a replica is not in sync.", per...),
+	t := topicSeries{
+		partitions: gauge("kafka_topic_partitions", "Partitions of the topic.", "topic"),
 
 		partitionCount:  gauge("kafka_server_replicamanager_partitioncount", "Partitions on this node."),
 		leaderCount:     gauge("kafka_server_replicamanager_leadercount", "Partitions that this node leads."),
@@ -54,10 +35,57 @@ func newTopicSeries() topicSeries {
 		offlinePartitions: gauge("kafka_controller_kafkacontroller_offlinepartitionscount", "Partitions without a leader."),
 		imbalance:         gauge("kafka_controller_kafkacontroller_preferredreplicaimbalancecount", "Partitions that another than the first replica leads."),
 	}
+	t.addLogSeries()
+	t.addReplicaSeries()
+	t.addExporterSeries()
+	return t
+}
+
+func (t *topicSeries) add(name, help string, of func(*minibroker.PartitionStats) int64) {
+	t.each = append(t.each, partitionSeries{series: gauge(name, help, "topic", "partition"), of: of})
+}
+
+// addAlways adds what is known of partitions that are not served as well.
+func (t *topicSeries) addAlways(name, help string, of func(*minibroker.PartitionStats) int64) {
+	t.add(name, help, of)
+	t.each[len(t.each)-1].always = true
+}
+
+func (t *topicSeries) addLogSeries() {
+	type stats = minibroker.PartitionStats
+	t.add("kafka_log_log_size", "Bytes of the partition's segments.", func(p *stats) int64 { return p.SizeBytes })
+	t.add("kafka_log_log_logstartoffset", "First offset that can be read.", func(p *stats) int64 { return p.StartOffset })
+	t.add("kafka_log_log_logendoffset", "Offset that the next record gets.", func(p *stats) int64 { return p.EndOffset })
+	t.add("kafka_log_log_numlogsegments", "Segments of the partition.", func(p *stats) int64 { return int64(p.Segments) })
+}
+
+func (t *topicSeries) addReplicaSeries() {
+	type stats = minibroker.PartitionStats
+	const partition = "kafka_cluster_partition_"
+	t.add(partition+"atminisr", "1 when as many replicas are in sync as have to be.", func(p *stats) int64 { return btoi(p.InSync == p.MinInSync) })
+	t.add(partition+"underminisr", "1 when fewer replicas are in sync than have to be.", func(p *stats) int64 { return btoi(p.InSync < p.MinInSync) })
+	t.add(partition+"insyncreplicascount", "Replicas that are in sync.", func(p *stats) int64 { return int64(p.InSync) })
+	t.add(partition+"replicascount", "Replicas.", func(p *stats) int64 { return int64(p.Replicas) })
+	t.add(partition+"underreplicated", "1 when a replica is not in sync.", func(p *stats) int64 { return btoi(p.InSync < p.Replicas) })
+	t.add(partition+"laststableoffsetlag", "Offsets between the last stable one and the high watermark.",
+		func(p *stats) int64 { return p.HighWatermark - p.LastStableOffset })
+}
+
+// addExporterSeries adds what kafka-exporter tells.
+func (t *topicSeries) addExporterSeries() {
+	type stats = minibroker.PartitionStats
+	const partition = "kafka_topic_partition_"
+	t.add(partition+"current_offset", "Offset that the next record gets, as consumers see it.", func(p *stats) int64 { return p.HighWatermark })
+	t.add(partition+"oldest_offset", "First offset that can be read.", func(p *stats) int64 { return p.StartOffset })
+	t.addAlways(partition+"leader", "Node that leads the partition, -1 when none does.", func(p *stats) int64 { return int64(p.Leader) })
+	t.addAlways(partition+"leader_is_preferred", "1 when the first replica leads.", func(p *stats) int64 { return btoi(p.Preferred) })
+	t.addAlways(partition+"replicas", "Replicas.", func(p *stats) int64 { return int64(p.Replicas) })
+	t.addAlways(partition+"in_sync_replica", "Replicas that are in sync.", func(p *stats) int64 { return int64(p.InSync) })
+	t.addAlways(partition+"under_replicated_partition", "1 when a replica is not in sync.", func(p *stats) int64 { return btoi(p.InSync < p.Replicas) })
 }
 
 // totals are counted over partitions.
-type totals struct{ all, served, offline, leaderless, under, underMin, atMin, imbalance int }
+type totals struct{ all, served, offline, leaderless, under, underMin, atMin, imbalance int64 }
 
 func (t *topicSeries) collect(out *scrape, s *minibroker.Stats) {
 	var n totals
@@ -65,10 +93,12 @@ func (t *topicSeries) collect(out *scrape, s *minibroker.Stats) {
 		topic := &s.Topics[i]
 		out.put(&t.partitions, float64(len(topic.Partitions)), topic.Name)
 		for j := range topic.Partitions {
-			p := &topic.Partitions[j]
-			n.add(p, s.NodeID)
-			t.partition(out, topic.Name, p)
+			n.add(&topic.Partitions[j], s.NodeID)
 		}
+	}
+	ids := partitionIDs(s.Topics)
+	for i := range t.each {
+		t.each[i].collect(out, s, ids)
 	}
 	out.put(&t.partitionCount, float64(n.served+n.offline))
 	out.put(&t.leaderCount, float64(n.served))
@@ -80,6 +110,31 @@ func (t *topicSeries) collect(out *scrape, s *minibroker.Stats) {
 	out.put(&t.globalPartitions, float64(n.all))
 	out.put(&t.offlinePartitions, float64(n.leaderless))
 	out.put(&t.imbalance, float64(n.imbalance))
+}
+
+// partitionIDs are the labels of the partitions that there are.
+func partitionIDs(topics []minibroker.TopicStats) []string {
+	var ids []string
+	for i := range topics {
+		for _, p := range topics[i].Partitions {
+			for n := int32(len(ids)); n <= p.ID; n++ {
+				ids = append(ids, itoa(n))
+			}
+		}
+	}
+	return ids
+}
+
+// collect writes one series of all partitions.
+func (e *partitionSeries) collect(out *scrape, s *minibroker.Stats, ids []string) {
+	for i := range s.Topics {
+		topic := &s.Topics[i]
+		for j := range topic.Partitions {
+			if p := &topic.Partitions[j]; p.Served || e.always {
+				out.put(&e.series, float64(e.of(p)), topic.Name, ids[p.ID])
+			}
+		}
+	}
 }
 
 // add counts a partition. One that this node leads and does not serve lies in a log dir that failed.
@@ -100,29 +155,10 @@ func (n *totals) add(p *minibroker.PartitionStats, node int32) {
 	n.imbalance += btoi(!p.Preferred)
 }
 
-func btoi(b bool) int { return int(one(b)) }
-
-func (t *topicSeries) partition(out *scrape, topic string, p *minibroker.PartitionStats) {
-	id := strconv.Itoa(int(p.ID))
-	put := func(to *series, value int64) { out.put(to, float64(value), topic, id) }
-	put(&t.leader, int64(p.Leader))
-	put(&t.preferred, int64(btoi(p.Preferred)))
-	put(&t.expReplicas, int64(p.Replicas))
-	put(&t.expInSync, int64(p.InSync))
-	put(&t.expUnder, int64(btoi(p.InSync < p.Replicas)))
-	if !p.Served {
-		return
+// btoi is 1 for true.
+func btoi(b bool) int64 {
+	if b {
+		return 1
 	}
-	put(&t.current, p.HighWatermark)
-	put(&t.oldest, p.StartOffset)
-	put(&t.size, p.SizeBytes)
-	put(&t.start, p.StartOffset)
-	put(&t.end, p.EndOffset)
-	put(&t.segments, int64(p.Segments))
-	put(&t.atMinISR, int64(btoi(p.InSync == p.MinInSync)))
-	put(&t.underMinISR, int64(btoi(p.InSync < p.MinInSync)))
-	put(&t.inSync, int64(p.InSync))
-	put(&t.replicas, int64(p.Replicas))
-	put(&t.under, int64(btoi(p.InSync < p.Replicas)))
-	put(&t.lsoLag, p.HighWatermark-p.LastStableOffset)
+	return 0
 }
