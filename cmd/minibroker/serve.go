@@ -89,7 +89,7 @@ func serve(f flags, stdout io.Writer) error {
 	took := time.Since(started)
 	sayReady(log, conf, broker, took)
 	out.pass()
-	defer giveBackAtRest(max(firstRest, took), restAfter, restEvery, giveMemoryBack).stop()
+	defer giveBackAtRest(max(firstRest, took), restAfter, restEvery, processorTime, giveMemoryBack).stop()
 	select {
 	case err := <-broker.Failed():
 		broker.Abort() // nothing can be written any more
