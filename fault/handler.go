@@ -171,7 +171,11 @@ func (m *harm) any(ctx context.Context, req *protocol.Request, next Handler) (pr
 		refused = refused[:len(refused)-1]
 	}
 	for _, r := range refused {
-		join(answer.Body, r)
+		joined, err := join(answer.Body, r)
+		if err != nil {
+			return answer, err
+		}
+		answer.Body = joined
 	}
 	return answer, nil
 }

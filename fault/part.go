@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -71,9 +72,19 @@ func (g *target) keep(list reflect.Value, wanted func(reflect.Value) bool) {
 	list.Set(list.Slice(0, n))
 }
 
-// join puts what was refused into the answer to the rest: elements of the same key are replaced, others are appended.
-func join(answer, refused kmsg.Response) {
+// join puts what was refused into the answer to the rest: elements of the same key are replaced, others are appended. An answer
+// that is made while it is encoded is encoded for that.
+func join(answer, refused kmsg.Response) (kmsg.Response, error) {
+	if reflect.TypeOf(answer) != reflect.TypeOf(refused) {
+		made := kmsg.ResponseForKey(answer.Key())
+		made.SetVersion(answer.GetVersion())
+		if err := made.ReadFrom(answer.AppendTo(nil)); err != nil {
+			return nil, fmt.Errorf("answer %s: %w", kmsg.NameForKey(answer.Key()), err)
+		}
+		answer = made
+	}
 	joinStruct(reflect.ValueOf(answer).Elem(), reflect.ValueOf(refused).Elem())
+	return answer, nil
 }
 
 func joinStruct(dst, src reflect.Value) {

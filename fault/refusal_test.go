@@ -156,7 +156,14 @@ func TestPartOfARequest(t *testing.T) {
 		}
 		answer.Topics = append(answer.Topics, rt)
 	}
-	join(answer, refused)
+	if joined, err := join(answer, refused); err != nil || joined != kmsg.Response(answer) {
+		t.Fatal(joined, err)
+	}
+	encoded := struct{ *kmsg.OffsetCommitResponse }{req.ResponseKind().(*kmsg.OffsetCommitResponse)}
+	encoded.Topics = answer.Topics[1:]
+	if joined, err := join(encoded, refused); err != nil || len(joined.(*kmsg.OffsetCommitResponse).Topics) != 2 {
+		t.Errorf("with an answer of another type: %+v, %v", joined, err)
+	}
 	if len(answer.Topics) != 2 || len(answer.Topics[0].Partitions) != 2 || answer.Topics[0].Partitions[1].ErrorCode != testCode ||
 		answer.Topics[0].Partitions[1].Partition != 1 || len(answer.Topics[1].Partitions) != 1 || answer.Topics[1].Partitions[0].ErrorCode != 0 {
 		t.Errorf("the answer is %+v", answer)

@@ -2,10 +2,13 @@ package handlers
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
+	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"minibroker/config"
@@ -21,30 +24,85 @@ import (
 // null where there is none: Apache's sentences are not copied.
 
 func (a *API) describeConfigs(_ context.Context, _ *protocol.Request, body *kmsg.DescribeConfigsRequest) (kmsg.Response, error) {
+	d := configDescriber{a: a, body: body, image: a.meta.Image(), settings: a.layers(), refused: checkDescribable(body.Resources)}
 	answer := kmsg.NewPtrDescribeConfigsResponse()
 	answer.Version = body.Version
-	refused := checkDescribable(body.Resources)
-	for i := range body.Resources {
-		asked := &body.Resources[i]
-		entries, err := []config.Entry(nil), refused
-		if err == nil {
-			entries, err = a.describe(configResource{asked.ResourceType, asked.ResourceName})
-		}
-		r := kmsg.NewDescribeConfigsResponseResource()
-		r.ResourceType, r.ResourceName = asked.ResourceType, asked.ResourceName
-		text := ""
-		if own := errorMessage(err); own != nil {
-			text = *own
-		}
-		r.ErrorCode, r.ErrorMessage = errorCode(err), &text
-		for j := range entries {
-			if len(asked.ConfigNames) == 0 || slices.Contains(asked.ConfigNames, entries[j].Name) {
-				r.Configs = append(r.Configs, describedConfig(&entries[j], body))
-			}
-		}
-		answer.Resources = append(answer.Resources, r)
+	return &describedConfigs{answer, len(body.Resources), d.resource}, nil
+}
+
+// describedConfigs is an answer whose resources are made one by one while it is
+// encoded: what is known of thousands of topics takes no more memory than its
+// bytes.
+type describedConfigs struct {
+	*kmsg.DescribeConfigsResponse // without resources
+	count                         int
+	resource                      func(i int) kmsg.DescribeConfigsResponseResource
+}
+
+// AppendTo encodes the answer: the time that the client is throttled for, a list
+// of resources, and from version 4 on tags. Each resource is cut out of an answer
+// that has no other.
+func (d *describedConfigs) AppendTo(dst []byte) []byte {
+	one := kmsg.DescribeConfigsResponse{Version: d.Version, Resources: make([]kmsg.DescribeConfigsResponseResource, 1)}
+	dst = binary.BigEndian.AppendUint32(dst, uint32(d.ThrottleMillis))
+	before, after := 4+4, 0
+	if d.IsFlexible() {
+		before, after = 4+1, 1
+		dst = kbin.AppendUvarint(dst, uint32(d.count+1))
+	} else {
+		dst = binary.BigEndian.AppendUint32(dst, uint32(d.count))
 	}
-	return answer, nil
+	least := math.MaxInt
+	for i := range d.count {
+		one.Resources[0] = d.resource(i)
+		start := len(dst)
+		dst = one.AppendTo(dst)
+		dst = append(dst[:start], dst[start+before:len(dst)-after]...)
+		if least = min(least, len(dst)-start); i == 1 {
+			// The others are mostly as long: growing step by step would take twice the memory.
+			dst = slices.Grow(dst, (d.count-2)*(least+least/10))
+		}
+	}
+	if d.IsFlexible() {
+		dst = append(dst, 0)
+	}
+	return dst
+}
+
+// configDescriber describes the resources of one request, all as they were when it came.
+type configDescriber struct {
+	a        *API
+	body     *kmsg.DescribeConfigsRequest
+	image    *metadata.Image
+	settings config.Layers
+	refused  error // of all of them
+
+	configs []kmsg.DescribeConfigsResponseResourceConfig // of the last one
+}
+
+// resource describes a resource of the request. Its settings are overwritten by
+// those of the next.
+func (d *configDescriber) resource(i int) kmsg.DescribeConfigsResponseResource {
+	asked := &d.body.Resources[i]
+	entries, err := []config.Entry(nil), d.refused
+	if err == nil {
+		entries, err = d.describe(configResource{asked.ResourceType, asked.ResourceName})
+	}
+	r := kmsg.NewDescribeConfigsResponseResource()
+	r.ResourceType, r.ResourceName = asked.ResourceType, asked.ResourceName
+	text := ""
+	if own := errorMessage(err); own != nil {
+		text = *own
+	}
+	r.ErrorCode, r.ErrorMessage = errorCode(err), &text
+	d.configs = d.configs[:0]
+	for j := range entries {
+		if len(asked.ConfigNames) == 0 || slices.Contains(asked.ConfigNames, entries[j].Name) {
+			d.configs = append(d.configs, describedConfig(&entries[j], d.body))
+		}
+	}
+	r.Configs = d.configs
+	return r
 }
 
 // checkDescribable refuses a request with a kind of resource that nobody knows:
@@ -62,9 +120,8 @@ func checkDescribable(resources []kmsg.DescribeConfigsRequestResource) error {
 }
 
 // describe returns all settings of one resource.
-func (a *API) describe(r configResource) ([]config.Entry, error) {
-	image := a.meta.Image()
-	settings := a.layers()
+func (d *configDescriber) describe(r configResource) ([]config.Entry, error) {
+	a, image, settings := d.a, d.image, d.settings
 	switch r.kind {
 	case kmsg.ConfigResourceTypeTopic:
 		if err := checkTopicName(r.name); err != nil {

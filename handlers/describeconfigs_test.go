@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -62,5 +64,37 @@ func TestDescribeConfigs(t *testing.T) {
 	cluster := ask[*kmsg.DescribeConfigsResponse](a, 4, describeRequest(brokerKind, "")).Resources[0]
 	if len(cluster.Configs) != 1 || cluster.Configs[0].Name != "min.insync.replicas" {
 		t.Errorf("default of the cluster: %+v", cluster.Configs)
+	}
+}
+
+// TestDescribedConfigsEncode: an answer that is made while it is encoded has the bytes that the whole one has.
+func TestDescribedConfigsEncode(t *testing.T) {
+	a := newAdminAPI(t)
+	for name, retention := range map[string]string{"t": "1", "longer-name": "123456789", "u": "7"} {
+		a.create(name, 1, "retention.ms", retention)
+	}
+	for version := int16(1); version <= 4; version++ {
+		for _, names := range [][]string{{}, {"t"}, {"absent"}, {"t", "longer-name", "absent", "u", "t"}} {
+			request := kmsg.NewPtrDescribeConfigsRequest()
+			request.Version, request.IncludeSynonyms, request.IncludeDocumentation = version, true, true
+			for _, name := range names {
+				request.Resources = append(request.Resources, kmsg.DescribeConfigsRequestResource{ResourceType: topicKind, ResourceName: name})
+			}
+			made, err := a.describeConfigs(t.Context(), nil, request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := made.(*describedConfigs)
+			d.SetThrottle(1234)
+			whole := kmsg.DescribeConfigsResponse{Version: version, ThrottleMillis: 1234}
+			for i := range names {
+				r := d.resource(i)
+				r.Configs = slices.Clone(r.Configs)
+				whole.Resources = append(whole.Resources, r)
+			}
+			if got, want := made.AppendTo([]byte("before")), whole.AppendTo([]byte("before")); !bytes.Equal(got, want) {
+				t.Errorf("v%d of %v: %d bytes, want %d", version, names, len(got), len(want))
+			}
+		}
 	}
 }
