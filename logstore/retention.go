@@ -85,12 +85,12 @@ func (l *Log) timeBreached(cfg *Config, now time.Time) breach {
 		return breach{}
 	}
 	return breach{
-		qualifies: func(s, _ *segment) (bool, error) {
+		qualifies: func(s, next *segment) (bool, error) {
 			if s.size.Load() == 0 {
 				// To look at the largest timestamp makes Kafka create the time
 				// index of a segment that never took a batch.
-				if err := s.times.createMissing(); err != nil {
-					return false, err
+				if err := s.times.createMissing(); err != nil || next == nil {
+					return false, err // an empty log has nothing to delete, whatever the age of its file
 				}
 			}
 			ts, err := s.retentionTimestamp()

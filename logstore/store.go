@@ -32,6 +32,7 @@ type Store struct {
 	offline []string     // directories that failed
 	logs    map[TopicPartition]placed
 	used    map[*Dir]int // logs in each directory
+	placing uint64       // changes of logs and their directories so far
 	closed  bool
 
 	unsettled    []*Log        // created and not durable yet; see create.go; guarded by mu
@@ -267,6 +268,7 @@ func (s *Store) placeLocked(tp TopicPartition, p placed) {
 	}
 	s.used[p.dir]++
 	s.logs[tp] = p
+	s.placing++
 }
 
 func (s *Store) forgetLocked(tp TopicPartition) {
@@ -274,6 +276,15 @@ func (s *Store) forgetLocked(tp TopicPartition) {
 		s.used[have.dir]--
 	}
 	delete(s.logs, tp)
+	s.placing++
+}
+
+// Placings counts the changes of which logs there are and of the directories
+// that they are in.
+func (s *Store) Placings() uint64 {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.placing
 }
 
 func (s *Store) put(l *Log, dir *Dir) {

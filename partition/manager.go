@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"minibroker/logstore"
@@ -28,6 +29,11 @@ type Manager struct {
 
 	// waiters pools the waiters of fetches.
 	waiters sync.Pool
+
+	moved atomic.Bool // since they were written, a high watermark or the set of partitions has
+
+	checkpointing sync.Mutex // held while high watermarks are written
+	placings      uint64     // the store's when they were
 
 	mu         sync.RWMutex
 	partitions map[logstore.TopicPartition]*Partition
@@ -81,7 +87,7 @@ func (m *Manager) add(log *logstore.Log, leaderEpoch int32, note func(epoch int3
 	p := m.partitions[tp]
 	m.mu.RUnlock()
 	if p == nil || p.log != log {
-		p = newPartition(log)
+		p = newPartition(log, &m.moved)
 	}
 	if err := p.lead(leaderEpoch, note); err != nil {
 		return nil, fmt.Errorf("add partition: %w", err)
@@ -89,6 +95,7 @@ func (m *Manager) add(log *logstore.Log, leaderEpoch int32, note func(epoch int3
 	m.mu.Lock()
 	m.partitions[tp] = p
 	m.mu.Unlock()
+	m.moved.Store(true)
 	if m.logger.Enabled(context.Background(), slog.LevelDebug) {
 		m.logger.Debug("partition is led here", "partition", tp.String(), "epoch", leaderEpoch,
 			"start", p.LogStartOffset(), "end", p.EndOffset())
@@ -117,6 +124,7 @@ func (m *Manager) Remove(tp logstore.TopicPartition) {
 		m.gone.Add(p.Traffic())
 	}
 	m.mu.Unlock()
+	m.moved.Store(true)
 	if p != nil {
 		p.close()
 		m.logger.Debug("partition is no longer led here", "partition", tp.String())
@@ -135,9 +143,22 @@ func (m *Manager) Partitions() []*Partition {
 }
 
 // CheckpointHighWatermarks writes the high watermarks of all partitions to
-// the store's checkpoint files.
+// the store's checkpoint files. While nothing changes it costs nothing, however
+// many there are.
 func (m *Manager) CheckpointHighWatermarks() error {
-	return m.store.CheckpointHighWatermarks(m.highWatermark)
+	m.checkpointing.Lock()
+	defer m.checkpointing.Unlock()
+	placings := m.store.Placings()
+	if moved := m.moved.Swap(false); !moved && placings == m.placings {
+		return nil
+	}
+	// What changes from here on is written the next time.
+	if err := m.store.CheckpointHighWatermarks(m.highWatermark); err != nil {
+		m.moved.Store(true)
+		return err
+	}
+	m.placings = placings
+	return nil
 }
 
 func (m *Manager) highWatermark(tp logstore.TopicPartition) (int64, bool) {

@@ -28,6 +28,7 @@ func (m *Manager) TakeOffline(tps []logstore.TopicPartition) {
 		}
 	}
 	m.mu.Unlock()
+	m.moved.Store(true)
 	for _, p := range gone {
 		p.offline.Store(true)
 		p.close()

@@ -23,6 +23,7 @@ type Partition struct {
 	removed       atomic.Bool
 	offline       atomic.Bool // its log directory failed; set before removed
 	traffic       traffic
+	moved         *atomic.Bool // the Manager's: a high watermark has changed
 
 	// waiting counts the links below, so that an append on a partition that nobody
 	// waits for costs one load. A waiter is counted before it reads the log,
@@ -39,8 +40,8 @@ type Partition struct {
 	first  *waitLink // fetches that wait for this partition, newest first
 }
 
-func newPartition(log *logstore.Log) *Partition {
-	p := &Partition{log: log, tp: log.TopicPartition()}
+func newPartition(log *logstore.Log, moved *atomic.Bool) *Partition {
+	p := &Partition{log: log, tp: log.TopicPartition(), moved: moved}
 	p.highWatermark.Store(log.EndOffset())
 	p.leaderEpoch.Store(-1)
 	return p
@@ -128,7 +129,13 @@ func (p *Partition) goneOr(err error) error {
 func (p *Partition) raiseHighWatermark(to int64) {
 	for {
 		now := p.highWatermark.Load()
-		if to <= now || p.highWatermark.CompareAndSwap(now, to) {
+		if to <= now {
+			return
+		}
+		if p.highWatermark.CompareAndSwap(now, to) {
+			if !p.moved.Load() { // mostly it is: then all partitions share the line
+				p.moved.Store(true)
+			}
 			return
 		}
 	}
