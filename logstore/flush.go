@@ -18,46 +18,55 @@ func (l *Log) Flush(upTo int64) error {
 }
 
 func (l *Log) flush(upTo int64) error {
+	_, err := l.flushFiles(upTo, func() error { return l.env.fsys.SyncDir(l.Dir()) })
+	return err
+}
+
+// flushFiles is flush, with what makes the directory's entries durable; it
+// reports whether there are new ones.
+func (l *Log) flushFiles(upTo int64, settleEntries func() error) (created bool, err error) {
 	l.flushMu.Lock()
 	defer l.flushMu.Unlock()
 	from := l.recoveryPoint.Load()
 	if upTo <= from {
-		return nil
+		return false, nil
 	}
 	v := l.view()
 	if upTo > v.segments[len(v.segments)-1].base {
 		upTo = v.end // one sync of the file covers what others appended meanwhile
 	}
-	if err := l.syncSegments(v, from, upTo); err != nil {
+	created, err = l.syncSegments(v, from, upTo)
+	if err == nil && created {
+		err = settleEntries()
+	}
+	if err != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		return l.failLocked("flush", err)
+		return created, l.failLocked("flush", err)
 	}
 	if err := l.epochs.settle(); err != nil {
-		return err // nothing was lost: the records are recovered with their epochs
+		return created, err // nothing was lost: the records are recovered with their epochs
 	}
 	l.raiseRecoveryPoint(upTo)
-	return nil
+	return created, nil
 }
 
-func (l *Log) syncSegments(v view, from, upTo int64) error {
+// syncSegments makes the segments between two offsets durable; created: one of
+// them may be new in the directory.
+func (l *Log) syncSegments(v view, from, upTo int64) (created bool, err error) {
 	if err := l.settleWhole(); err != nil {
-		return err
+		return false, err
 	}
-	created := false
 	for _, s := range v.segments[max(0, floorSegment(v.segments, from)):] {
 		if s.base >= upTo && s.base > from {
 			break
 		}
 		if err := s.sync(); err != nil && !errors.Is(err, errSegmentGone) {
-			return err
+			return created, err
 		}
 		created = created || s.base >= from
 	}
-	if created {
-		return l.env.fsys.SyncDir(l.Dir())
-	}
-	return nil
+	return created, nil
 }
 
 // settleWhole makes a log that was just created durable with its entry in the

@@ -268,11 +268,12 @@ func (l *Log) Close() error {
 	}
 	l.mu.Unlock()
 	l.rolls.Wait() // a clean marker vouches for their snapshots too
-	if err == nil {
-		err = l.flush(l.end.Load())
+	created := false
+	if err == nil { // the directory is synced once, with the snapshot in it
+		created, err = l.flushFiles(l.end.Load(), func() error { return nil })
 	}
 	if err == nil {
-		err = l.snapshotForStop()
+		err = l.snapshotForStop(created)
 	}
 	if err == nil {
 		err = l.epochs.settle() // if there was nothing to flush
@@ -289,12 +290,12 @@ func (l *Log) sealForStopLocked() error {
 }
 
 // snapshotForStop writes the snapshot at the end offset and makes its directory
-// entry durable: the next start believes the clean marker, and would forget the
-// producers of a log without a snapshot.
-func (l *Log) snapshotForStop() error {
+// entry durable, and those of files that were created: the next start believes
+// the clean marker, and would forget the producers of a log without a snapshot.
+func (l *Log) snapshotForStop(created bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := errors.Join(l.producers.writeHeld(), l.takeSnapshotLocked(true)); err != nil || l.producers.isEmpty() {
+	if err := errors.Join(l.producers.writeHeld(), l.takeSnapshotLocked(true)); err != nil || l.producers.isEmpty() && !created {
 		return err
 	}
 	for _, offset := range l.unsynced {

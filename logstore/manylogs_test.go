@@ -121,6 +121,26 @@ func TestCallsPerPartition(t *testing.T) {
 	}
 }
 
+// TestSyncsOfAStop: a partition with records is made durable with five syncs: its log, both indexes, the producer snapshot and, once, its directory.
+func TestSyncsOfAStop(t *testing.T) {
+	mem, calls := vfs.NewMem(), &countedCalls{byKind: map[vfs.Kind]int{}}
+	s, err := Open(Options{FS: vfs.NewFaulty(mem, calls.note), Dirs: []string{"/data"}, NodeID: 1})
+	must(t, err)
+	must(t, s.Load(t.Context()))
+	for i := range countedLogs {
+		l, err := s.Create(TopicPartition{Topic: fmt.Sprint("t", i)}, NewUUID(), nil, DefaultConfig())
+		must(t, err)
+		mustAppend(t, l, byProducer(t, 0), AppendOptions{})
+	}
+	must(t, s.Settle())
+	calls.take()
+	must(t, s.Close(CleanStop{}))
+	got := calls.take()
+	if files, dirs := got[vfs.OpSync]/countedLogs, got[vfs.OpSyncDir]/countedLogs; files != 4 || dirs != 1 {
+		t.Errorf("a stop syncs %d files and %d directories for each partition, want 4 and 1", files, dirs)
+	}
+}
+
 // epochAfter is the leader epoch after the newest.
 func (l *Log) epochAfter() int32 {
 	latest, _ := l.LatestEpoch()
