@@ -150,6 +150,10 @@ func (t *trial) consumersWait(i *instance, f traffic) error {
 	if err != nil {
 		return err
 	}
+	// Within 5 s they commit what they have read: until then they are not idle.
+	if err := t.rest(t.sizes.settle); err != nil {
+		return err
+	}
 	return t.doNothing(fmt.Sprintf("%d partitions, %d consumers of %d", t.sizes.idleParts, t.sizes.idleConsumers, f.partitions), i)
 }
 

@@ -20,7 +20,7 @@ const (
 	// restLoad is the part of a processor that next to nothing takes.
 	restLoad = 0.01
 	// restEvery is the least time between two rests that are used so, each of which costs some milliseconds and a few page faults after it.
-	restEvery = 10 * time.Second
+	restEvery = 5 * time.Second
 )
 
 // rest gives memory back to the system once work has ended: what the start needed, then what a load needed. Garbage is what
