@@ -16,7 +16,7 @@ const (
 	// answer about.
 	firstRest = 50 * time.Millisecond
 	// restAfter is how long there must be next to nothing to do before the broker counts as at rest.
-	restAfter = 2 * time.Second
+	restAfter = time.Second
 	// restLoad is the part of a processor that next to nothing takes.
 	restLoad = 0.01
 	// restEvery is the least time between two rests that are used so, each of which costs some milliseconds and a few page faults after it.
