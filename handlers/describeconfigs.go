@@ -27,16 +27,21 @@ func (a *API) describeConfigs(_ context.Context, _ *protocol.Request, body *kmsg
 	d := configDescriber{a: a, body: body, image: a.meta.Image(), settings: a.layers(), refused: checkDescribable(body.Resources)}
 	answer := kmsg.NewPtrDescribeConfigsResponse()
 	answer.Version = body.Version
-	return &describedConfigs{answer, len(body.Resources), d.resource}, nil
+	return &describedConfigs{answer, body.Resources, d.resource, mostDescribed}, nil
 }
+
+// mostDescribed is how long an answer may get, in bytes, before resources are
+// refused: a request of a few bytes for each resource is answered with kilobytes.
+const mostDescribed = 256 << 20
 
 // describedConfigs is an answer whose resources are made one by one while it is
 // encoded: what is known of thousands of topics takes no more memory than its
 // bytes.
 type describedConfigs struct {
 	*kmsg.DescribeConfigsResponse // without resources
-	count                         int
+	asked                         []kmsg.DescribeConfigsRequestResource
 	resource                      func(i int) kmsg.DescribeConfigsResponseResource
+	most                          int // bytes
 }
 
 // AppendTo encodes the answer: the time that the client is throttled for, a list
@@ -48,25 +53,38 @@ func (d *describedConfigs) AppendTo(dst []byte) []byte {
 	before, after := 4+4, 0
 	if d.IsFlexible() {
 		before, after = 4+1, 1
-		dst = kbin.AppendUvarint(dst, uint32(d.count+1))
+		dst = kbin.AppendUvarint(dst, uint32(len(d.asked)+1))
 	} else {
-		dst = binary.BigEndian.AppendUint32(dst, uint32(d.count))
+		dst = binary.BigEndian.AppendUint32(dst, uint32(len(d.asked)))
 	}
-	least := math.MaxInt
-	for i := range d.count {
-		one.Resources[0] = d.resource(i)
+	least, begin := math.MaxInt, len(dst)
+	for i := range d.asked {
 		start := len(dst)
+		if start-begin < d.most {
+			one.Resources[0] = d.resource(i)
+		} else {
+			one.Resources[0] = d.tooMuch(i)
+		}
 		dst = one.AppendTo(dst)
 		dst = append(dst[:start], dst[start+before:len(dst)-after]...)
 		if least = min(least, len(dst)-start); i == 1 {
 			// The others are mostly as long: growing step by step would take twice the memory.
-			dst = slices.Grow(dst, (d.count-2)*(least+least/10))
+			dst = slices.Grow(dst, min((len(d.asked)-2)*(least+least/10), d.most))
 		}
 	}
 	if d.IsFlexible() {
 		dst = append(dst, 0)
 	}
 	return dst
+}
+
+// tooMuch refuses a resource for which the answer has no room.
+func (d *describedConfigs) tooMuch(i int) kmsg.DescribeConfigsResponseResource {
+	r := kmsg.NewDescribeConfigsResponseResource()
+	r.ResourceType, r.ResourceName = d.asked[i].ResourceType, d.asked[i].ResourceName
+	text := "Too many resources: ask for fewer at a time."
+	r.ErrorCode, r.ErrorMessage = codeInvalidRequest, &text
+	return r
 }
 
 // configDescriber describes the resources of one request, all as they were when it came.

@@ -98,3 +98,30 @@ func TestDescribedConfigsEncode(t *testing.T) {
 		}
 	}
 }
+
+// TestDescribedConfigsAreBounded: what an answer has no room for is refused, and the rest is there.
+func TestDescribedConfigsAreBounded(t *testing.T) {
+	a := newAdminAPI(t)
+	a.create("t", 1)
+	request := kmsg.NewPtrDescribeConfigsRequest()
+	request.Version = 4
+	for range 10 {
+		request.Resources = append(request.Resources, kmsg.DescribeConfigsRequestResource{ResourceType: topicKind, ResourceName: "t"})
+	}
+	made, err := a.describeConfigs(t.Context(), nil, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := len(made.AppendTo(nil))
+	made.(*describedConfigs).most = whole / 3
+	answer := kmsg.NewPtrDescribeConfigsResponse()
+	answer.Version = 4
+	if err := answer.ReadFrom(made.AppendTo(nil)); err != nil || len(answer.Resources) != 10 {
+		t.Fatal(len(answer.Resources), err)
+	}
+	for i, r := range answer.Resources {
+		if want := i >= 4; (r.ErrorCode == codeInvalidRequest) != want || (len(r.Configs) == 0) != want || r.ResourceName != "t" {
+			t.Errorf("resource %d: %d with %d settings", i, r.ErrorCode, len(r.Configs))
+		}
+	}
+}
