@@ -39,7 +39,7 @@ func TestFaultsFromOutside(t *testing.T) {
 	if got := curl(faults); !strings.Contains(got, `"id":1,"count":2`) {
 		t.Errorf("rules after it: %s", got)
 	}
-	metrics := curl("http://" + monitor + "/metrics")
+	metrics := curl("http://"+monitor+"/metrics") + "\n" // curl trimmed the end
 	for _, want := range []string{
 		`kafka_server_brokertopicmetrics_messagesin_total{topic="words"} 3`, `kafka_log_log_logendoffset{partition="0",topic="words"} 3`,
 		`kafka_topic_partitions{topic="words"} 2`, `kafka_server_kafkaserver_brokerstate 3`, `kafka_broker_info{address="` + addr + `",id="1"} 1`,
