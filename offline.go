@@ -51,7 +51,7 @@ func (b *Broker) runFailures(ctx context.Context) {
 				continue
 			}
 			if err := b.loseDir(s.dir, s.cause); err != nil {
-				b.failed <- err
+				b.fail(err)
 				return
 			}
 		}
@@ -103,8 +103,13 @@ func (b *Broker) loseDir(dir *logstore.Dir, cause error) error {
 // metadataFailed ends the broker when its metadata log takes nothing more, as Kafka's fault handler does.
 func (b *Broker) metadataFailed(cause error) {
 	b.log.Error("Encountered fatal fault: Unexpected error in raft IO thread", "error", cause, "logger", "org.apache.kafka.server.fault.ProcessTerminatingFaultHandler")
+	b.fail(fmt.Errorf("shutdown broker because the metadata log cannot be written: %w", cause))
+}
+
+// fail tells that the broker cannot go on. The first reason is told; nobody waits with another.
+func (b *Broker) fail(err error) {
 	select {
-	case b.failed <- fmt.Errorf("shutdown broker because the metadata log cannot be written: %w", cause):
+	case b.failed <- err:
 	default: // it ends already
 	}
 }
