@@ -80,6 +80,7 @@ func bind(l config.Listener) (net.Listener, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), bindTimeout)
 	defer cancel()
 	var c net.ListenConfig
+	c.SetMultipathTCP(false) // as Apache Kafka's listeners, and made in less time
 	return c.Listen(ctx, "tcp", addressOf(l))
 }
 

@@ -21,13 +21,14 @@ import (
 // makes.
 type dataAPI struct {
 	*adminAPI
-	dir string
-	fs  vfs.FS
+	dir    string
+	fs     vfs.FS
+	stores map[logstore.UUID]*logstore.Store // of the logs of each topic id
 }
 
 func newDataAPI(t testing.TB, settings ...string) *dataAPI {
 	t.Helper()
-	a := &dataAPI{adminAPI: newAdminAPI(t, settings...), dir: t.TempDir(), fs: vfs.OS()}
+	a := &dataAPI{adminAPI: newAdminAPI(t, settings...), dir: t.TempDir(), fs: vfs.OS(), stores: map[logstore.UUID]*logstore.Store{}}
 	a.partitions = partition.New(partition.Options{})
 	return a
 }
@@ -51,22 +52,39 @@ func (a *dataAPI) topic(name string, partitions int32, change ...func(*logstore.
 // lead serves a partition of the metadata with a log of the topic id.
 func (a *dataAPI) lead(name string, number int32, id logstore.UUID, config logstore.Config) {
 	a.t.Helper()
+	log, err := a.store(id).Create(logstore.TopicPartition{Topic: name, Partition: number}, id, nil, config)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if _, err := a.partitions.Add(log, a.imageOf(name).Partitions[number].LeaderEpoch); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// store is that of a topic id, in a directory of its own.
+func (a *dataAPI) store(id logstore.UUID) *logstore.Store {
+	a.t.Helper()
+	if s := a.stores[id]; s != nil {
+		return s
+	}
 	dir := filepath.Join(a.dir, fmt.Sprintf("%x", id))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		a.t.Fatal(err)
 	}
-	log, err := logstore.OpenLog(logstore.LogOptions{FS: a.fs, Dir: filepath.Join(dir, fmt.Sprint(name, "-", number)), Config: config, TopicID: id})
+	s, err := logstore.Open(logstore.Options{FS: a.fs, Dirs: []string{dir}, NodeID: 1, Default: logstore.DefaultConfig()})
+	if err == nil {
+		err = s.Load(context.Background())
+	}
 	if err != nil {
 		a.t.Fatal(err)
 	}
 	a.t.Cleanup(func() {
-		if err := log.Close(); err != nil {
+		if err := s.Close(logstore.CleanStop{BrokerEpoch: -1}); err != nil {
 			a.t.Error(err)
 		}
 	})
-	if _, err := a.partitions.Add(log, a.imageOf(name).Partitions[number].LeaderEpoch); err != nil {
-		a.t.Fatal(err)
-	}
+	a.stores[id] = s
+	return s
 }
 
 // serve decodes a request as the server does, has it answered and decodes the

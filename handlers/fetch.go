@@ -41,7 +41,8 @@ const (
 // its answer, which is in use until the answer has been written.
 type fetchCall struct {
 	kind    fetchKind
-	session *fetchSession // incremental only
+	session *fetchSession   // incremental only
+	rest    *partition.Rest // what the session's fetch before left, then what this one leaves; nil for nothing
 	keys    firstSeen[fetchKey]
 
 	entries []fetchEntry
@@ -74,27 +75,25 @@ func (a *API) answerFetch(ctx context.Context, req *protocol.Request, meter *quo
 	if code := c.open(a.data.sessions, body); code != codeNone {
 		return c.refused(req.Version, code, noFetchSession), nil
 	}
-	image := a.meta.Image()
-	a.prepareReads(c, image, req, body)
+	spec := a.fetchSpec(req, body)
+	if c.rest != nil {
+		if meter == nil && req.Refuse == nil && c.atRest(ctx, &spec) {
+			return c.nothingNew(a.data.sessions, body), nil
+		}
+		c.list()
+	}
+	a.prepareReads(c, a.meta.Image(), req, body)
 	if len(c.reads) > 0 {
-		isolation := partition.Isolation(body.IsolationLevel)
-		if !isolation.Valid() {
+		if !spec.Isolation.Valid() {
 			return c.failed(body, codeUnknownServerError), nil
 		}
-		maxBytes := min(body.MaxBytes, a.data.fetchMaxBytes)
 		metered := false
 		if meter != nil {
 			metered = meter.Pause()
-			maxBytes = a.fitQuota(req, body, maxBytes)
+			spec.MaxBytes = int(a.fitQuota(req, body, int32(spec.MaxBytes)))
+			spec.MinBytes = min(spec.MinBytes, spec.MaxBytes)
 		}
-		c.results = a.partitions.Fetch(ctx, c.reads, partition.FetchSpec{
-			MinBytes:  int(min(body.MinBytes, maxBytes)),
-			MaxBytes:  int(maxBytes),
-			MaxWait:   time.Duration(body.MaxWaitMillis) * time.Millisecond,
-			Isolation: isolation,
-			Follower:  fromFollower(body),
-			Waited:    &req.Waited,
-		}, c.results)
+		c.results, c.rest = a.partitions.FetchAndRest(ctx, c.reads, spec, c.results)
 		if metered {
 			meter.Run()
 		}
@@ -113,7 +112,21 @@ func (a *API) answerFetch(ctx context.Context, req *protocol.Request, meter *quo
 	c.countSent()
 	c.encode()
 	a.nameFetchLeaders(c, req, body)
+	c.leaveRest(a.data.sessions)
 	return protocol.Response{Parts: c.answer.end(), Done: c.release}, nil
+}
+
+// fetchSpec is what a request asks of all partitions together.
+func (a *API) fetchSpec(req *protocol.Request, body *kmsg.FetchRequest) partition.FetchSpec {
+	maxBytes := min(body.MaxBytes, a.data.fetchMaxBytes)
+	return partition.FetchSpec{
+		MinBytes:  int(min(body.MinBytes, maxBytes)),
+		MaxBytes:  int(maxBytes),
+		MaxWait:   time.Duration(body.MaxWaitMillis) * time.Millisecond,
+		Isolation: partition.Isolation(body.IsolationLevel),
+		Follower:  fromFollower(body),
+		Waited:    &req.Waited,
+	}
 }
 
 func (a *API) fetchCall() *fetchCall {
@@ -122,6 +135,7 @@ func (a *API) fetchCall() *fetchCall {
 	}
 	c := &fetchCall{}
 	c.release = func() {
+		c.endRest()
 		if cap(c.entries) > mostPooled {
 			return
 		}
@@ -182,11 +196,19 @@ func (c *fetchCall) open(sessions *fetchSessions, body *kmsg.FetchRequest) int16
 		return codeFetchSessionIDNotFound
 	}
 	s.epoch = nextSessionEpoch(s.epoch)
-	c.kind, c.session = fetchIncremental, s
-	for at := s.order.Front(); at != nil; at = at.Next() {
-		c.entries = append(c.entries, fetchEntry{fetchWant: at.Value.(*sessionPartition).fetchWant, at: at})
+	c.kind, c.session, c.rest = fetchIncremental, s, sessions.takeRest(s)
+	if c.rest == nil || len(body.Topics)+len(body.ForgottenTopics) > 0 {
+		c.endRest()
+		c.listLocked()
 	}
 	return codeNone
+}
+
+// listLocked lists the partitions of the session.
+func (c *fetchCall) listLocked() {
+	for at := c.session.order.Front(); at != nil; at = at.Next() {
+		c.entries = append(c.entries, fetchEntry{fetchWant: at.Value.(*sessionPartition).fetchWant, at: at})
+	}
 }
 
 // listRequest lists the partitions of a request that names all of them. One

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"minibroker/partition"
 )
 
 const (
@@ -20,7 +22,7 @@ const (
 	sessionProtection = 2 * time.Minute
 
 	// mostSessionPartitions bounds what all sessions together remember, some
-	// 50 MB; Kafka has no such bound. A session that would go beyond it is
+	// 60 MB; Kafka has no such bound. A session that would go beyond it is
 	// not made, or ends, and its client lists all partitions in each request.
 	mostSessionPartitions = 1 << 18
 )
@@ -89,8 +91,9 @@ type fetchSession struct {
 
 	// Guarded by fetchSessions.mu.
 	used  time.Time
-	size  int           // partitions when it was last used
-	place *list.Element // in fetchSessions.byUse
+	size  int             // partitions when it was last used
+	place *list.Element   // in fetchSessions.byUse, nil when the session has ended
+	rest  *partition.Rest // of the last fetch, nil when something came or the session is in use
 }
 
 // addLocked makes a partition part of the session or changes what is wanted of it.
@@ -122,8 +125,8 @@ func (s *fetchSession) updateLocked(body *kmsg.FetchRequest) {
 	}
 	for i := range body.ForgottenTopics {
 		t := &body.ForgottenTopics[i]
-		for _, partition := range t.Partitions {
-			s.removeLocked(fetchKey{topic: t.Topic, id: t.TopicID, partition: partition})
+		for _, number := range t.Partitions {
+			s.removeLocked(fetchKey{topic: t.Topic, id: t.TopicID, partition: number})
 		}
 	}
 }
@@ -203,6 +206,30 @@ func (f *fetchSessions) removeLocked(s *fetchSession) {
 	f.byUse.Remove(s.place)
 	f.partitions -= s.size
 	s.place = nil
+	if s.rest != nil {
+		s.rest.End()
+		s.rest = nil
+	}
+}
+
+// takeRest gives what the last fetch of a session left, nil for nothing.
+func (f *fetchSessions) takeRest(s *fetchSession) *partition.Rest {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	rest := s.rest
+	s.rest = nil
+	return rest
+}
+
+// leaveRest keeps what a fetch has left for the next one of the session, if that goes on.
+func (f *fetchSessions) leaveRest(s *fetchSession, rest *partition.Rest) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s.place == nil || s.rest != nil {
+		rest.End()
+		return
+	}
+	s.rest = rest
 }
 
 // create makes a session for so many partitions, nil when there is no room:

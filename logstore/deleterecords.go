@@ -1,6 +1,9 @@
 package logstore
 
-import "fmt"
+import (
+	"fmt"
+	"sync/atomic"
+)
 
 // DeleteRecords raises the log start offset to offset, -1 meaning the high
 // watermark, and returns the low watermark that results. Nothing happens when
@@ -32,7 +35,11 @@ func (l *Log) raiseStartLocked(to int64, reason string) error {
 		return nil
 	}
 	l.start.Store(to)
+	l.env.startsRaised.Add(1)
 	l.raiseRecoveryPoint(to)
 	l.info("UnifiedLog", fmt.Sprintf("Incremented log start offset to %d due to %s", to, reason))
 	return l.epochs.truncateFromStart(to)
 }
+
+// StartsRaised counts how often the start offset of a log was raised, of all logs of the store together.
+func (l *Log) StartsRaised() *atomic.Uint64 { return &l.env.startsRaised }

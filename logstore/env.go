@@ -22,6 +22,8 @@ type env struct {
 
 	lastConfig atomic.Pointer[Config]
 
+	startsRaised atomic.Uint64 // how often a log's start was
+
 	chunks chunkPool
 	walks  walkPool
 

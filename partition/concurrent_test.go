@@ -86,9 +86,9 @@ func endOf(t *testing.T, r *ReadResult, offset int64) int64 {
 
 // TestAWakeAllocatesNothing holds what an append pays for those who wait.
 func TestAWakeAllocatesNothing(t *testing.T) {
-	_, ps := lead(t, "t-0")
+	m, ps := lead(t, "t-0")
 	p := ps[0]
-	w := newWaiter()
+	w := m.newWaiter()
 	w.enter([]Read{from(p, 0), from(p, 0), {}})
 	defer w.leave()
 	if n := testing.AllocsPerRun(100, func() { p.wake(1); p.wakeAll() }); n != 0 {

@@ -80,34 +80,53 @@ func (r *ReadResult) size() int64 {
 // Fetch reads all partitions in order and appends their results to dst. When
 // they hold less than MinBytes, none of them failed and MaxWait is positive, it
 // waits until enough was appended, a partition went away, MaxWait is over or ctx
-// is done, and reads again. This is the only wait of the data path; nothing is
-// pinned or locked during it.
+// is done, and reads again. This and that of a Rest are the only waits of the data
+// path; nothing is pinned or locked during them.
 func (m *Manager) Fetch(ctx context.Context, reads []Read, spec FetchSpec, dst []ReadResult) []ReadResult {
+	dst, rest := m.FetchAndRest(ctx, reads, spec, dst)
+	if rest != nil {
+		rest.End()
+	}
+	return dst
+}
+
+// FetchAndRest is Fetch, and keeps a fetch that has waited in vain for the next one of the same partitions, which asks it first and has
+// to end it. Otherwise the Rest is nil.
+func (m *Manager) FetchAndRest(ctx context.Context, reads []Read, spec FetchSpec, dst []ReadResult) ([]ReadResult, *Rest) {
 	base := len(dst)
+	var starts starts
+	if spec.MaxWait > 0 {
+		starts = startsOf(reads)
+	}
 	dst, missing := readAll(reads, spec, dst)
 	count(reads, dst[base:])
 	if missing <= 0 || spec.MaxWait <= 0 || len(reads) == 0 {
-		return dst
+		return dst, nil
 	}
 	w := m.waiters.Get().(*waiter)
-	defer m.waiters.Put(w)
-	w.timer.Reset(m.together(spec.MaxWait))
-	w.need.Store(missing)
+	w.begin(spec, missing, starts)
 	w.enter(reads)
-	defer w.leave()
 	// A consumer at rest has read nothing, and mostly nothing comes: then what was read holds.
-	if unread(dst[base:]) && unchanged(reads, dst[base:]) && !w.wait(ctx, spec.Waited) {
-		if w.need.Load() != missing || !sameStarts(reads, dst[base:]) {
-			dst, _ = readAll(reads, spec, dst[:base])
-		}
-		return dst
+	if !unread(dst[base:]) || !unchanged(reads, dst[base:]) || w.wait(ctx, spec.Waited) {
+		dst = m.fetchAgain(ctx, w, reads, spec, dst, base)
+	} else if w.undisturbed() {
+		return dst, w.rest()
+	} else {
+		dst, _ = readAll(reads, spec, dst[:base])
 	}
+	m.dismiss(w)
+	return dst, nil
+}
+
+// fetchAgain reads in place of dst[base:] what came, and waits, until there is enough or the wait is over.
+func (m *Manager) fetchAgain(ctx context.Context, w *waiter, reads []Read, spec FetchSpec, dst []ReadResult, base int) []ReadResult {
 	for {
 		release(dst[base:])
 		// What is appended from here on counts against the whole minimum.
 		// What the read below also saw is counted twice, which at worst costs
 		// one more read.
 		w.need.Store(int64(spec.MinBytes))
+		var missing int64
 		dst, missing = readAll(reads, spec, dst[:base])
 		if missing <= 0 {
 			return dst
@@ -143,16 +162,6 @@ func unchanged(reads []Read, results []ReadResult) bool {
 			return false
 		}
 		if highWatermark := p.highWatermark.Load(); highWatermark != r.HighWatermark || p.stableBelow(highWatermark) != r.LastStableOffset {
-			return false
-		}
-	}
-	return true
-}
-
-// sameStarts reports whether the log start offsets are those of the results.
-func sameStarts(reads []Read, results []ReadResult) bool {
-	for i := range reads {
-		if reads[i].Partition.log.StartOffset() != results[i].LogStartOffset {
 			return false
 		}
 	}

@@ -52,7 +52,7 @@ func New(o Options) *Manager {
 	}
 	m := &Manager{store: o.Store, logger: o.Logger, made: time.Now(), partitions: make(map[logstore.TopicPartition]*Partition, expected),
 		offline: make(map[logstore.TopicPartition]struct{})}
-	m.waiters.New = func() any { return newWaiter() }
+	m.waiters.New = func() any { return m.newWaiter() }
 	return m
 }
 
@@ -84,8 +84,9 @@ func (m *Manager) Resume(log *logstore.Log, leaderEpoch int32) (*Partition, erro
 func (m *Manager) add(log *logstore.Log, leaderEpoch int32, note func(epoch int32) error) (*Partition, error) {
 	tp := log.TopicPartition()
 	m.mu.RLock()
-	p := m.partitions[tp]
+	before := m.partitions[tp]
 	m.mu.RUnlock()
+	p := before
 	if p == nil || p.log != log {
 		p = newPartition(log, &m.moved)
 	}
@@ -96,6 +97,9 @@ func (m *Manager) add(log *logstore.Log, leaderEpoch int32, note func(epoch int3
 	m.partitions[tp] = p
 	m.mu.Unlock()
 	m.moved.Store(true)
+	if before != nil && before != p {
+		before.wakeAll() // who rests on it looks for the partition again
+	}
 	if m.logger.Enabled(context.Background(), slog.LevelDebug) {
 		m.logger.Debug("partition is led here", "partition", tp.String(), "epoch", leaderEpoch,
 			"start", p.LogStartOffset(), "end", p.EndOffset())

@@ -1,7 +1,9 @@
 package partition
 
 import (
-	"path/filepath"
+	"context"
+	"strconv"
+	"strings"
 	"testing"
 
 	"minibroker/internal/vfs"
@@ -9,36 +11,41 @@ import (
 	"minibroker/record"
 )
 
-// openLog opens a new log in a directory of its own.
-func openLog(t testing.TB, name string, change func(*logstore.Config)) *logstore.Log {
+// newStore opens an empty store.
+func newStore(t testing.TB) *logstore.Store {
+	t.Helper()
+	s, err := logstore.Open(logstore.Options{FS: vfs.OS(), Dirs: []string{t.TempDir()}, NodeID: 1, Default: logstore.DefaultConfig()})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close(logstore.CleanStop{BrokerEpoch: -1})) })
+	must(t, s.Load(context.Background()))
+	return s
+}
+
+// openLog makes a log of a store, which is named as its directory is.
+func openLog(t testing.TB, s *logstore.Store, name string, change func(*logstore.Config)) *logstore.Log {
 	t.Helper()
 	config := logstore.DefaultConfig()
 	config.IndexBytes = 4096
 	if change != nil {
 		change(&config)
 	}
-	log, err := logstore.OpenLog(logstore.LogOptions{FS: vfs.OS(), Dir: filepath.Join(t.TempDir(), name), Config: config})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := log.Close(); err != nil {
-			t.Errorf("close %s: %v", name, err)
-		}
-	})
+	topic, number, _ := strings.Cut(name, "-")
+	partition, err := strconv.Atoi(number)
+	must(t, err)
+	log, err := s.Create(logstore.TopicPartition{Topic: topic, Partition: int32(partition)}, logstore.NewUUID(), nil, config)
+	must(t, err)
 	return log
 }
 
 // lead makes a Manager that leads new partitions of the given names in epoch 0.
 func lead(t testing.TB, names ...string) (*Manager, []*Partition) {
 	t.Helper()
-	m := New(Options{})
+	s := newStore(t)
+	m := New(Options{Store: s})
 	var partitions []*Partition
 	for _, name := range names {
-		p, err := m.Add(openLog(t, name, nil), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p, err := m.Add(openLog(t, s, name, nil), 0)
+		must(t, err)
 		partitions = append(partitions, p)
 	}
 	return m, partitions

@@ -37,10 +37,12 @@ func (t *Traffic) Add(other Traffic) {
 // Traffic is what passed through the partition since it is led here.
 func (p *Partition) Traffic() Traffic {
 	t := &p.traffic
+	p.waitMu.Lock()
+	defer p.waitMu.Unlock()
 	return Traffic{
 		MessagesIn: t.messagesIn.Load(), BytesIn: t.bytesIn.Load(), BytesOut: t.bytesOut.Load(), BytesRejected: t.bytesRejected.Load(),
 		ProduceRequests: t.produceRequests.Load(), FailedProduceRequests: t.failedProduceRequests.Load(),
-		FetchRequests: t.fetchRequests.Load(), FailedFetchRequests: t.failedFetchRequests.Load(),
+		FetchRequests: t.fetchRequests.Load() + p.restedLocked(), FailedFetchRequests: t.failedFetchRequests.Load(),
 	}
 }
 

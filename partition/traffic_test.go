@@ -43,8 +43,9 @@ func TestTraffic(t *testing.T) {
 
 // TestRefusals: of what is refused Kafka 4.4.0 counts some as failures and some by their bytes.
 func TestRefusals(t *testing.T) {
-	tooLarge := openLog(t, "a-0", func(c *logstore.Config) { c.MaxMessageBytes = 50 })
-	compacted := openLog(t, "b-0", func(c *logstore.Config) { c.Compact = true })
+	s := newStore(t)
+	tooLarge := openLog(t, s, "a-0", func(c *logstore.Config) { c.MaxMessageBytes = 50 })
+	compacted := openLog(t, s, "b-0", func(c *logstore.Config) { c.Compact = true })
 	m := New(Options{})
 	for _, log := range []*logstore.Log{tooLarge, compacted} {
 		if _, err := m.Add(log, 0); err != nil {

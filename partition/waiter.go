@@ -7,19 +7,28 @@ import (
 	"time"
 )
 
-// A waiter is one fetch that waits. It hangs in the list of every partition
+// A waiter is one fetch that waits, or a Rest. It hangs in the list of every partition
 // that the fetch reads, by links of its own slice, and is signalled through a
 // channel of one slot: no goroutine, one timer, and an append that wakes it
 // allocates nothing. Waiters are pooled by their Manager.
 type waiter struct {
-	ready chan struct{}
-	timer *time.Timer
+	manager *Manager
+	ready   chan struct{}
+	timer   *time.Timer
 
 	// need counts down the bytes that are still missing; at or below zero the
 	// fetch is worth reading again.
 	need atomic.Int64
 
 	links []waitLink
+
+	// What the first reading found and was asked for; see undisturbed and Rest.
+	spec    FetchSpec
+	missing int64
+	starts  starts
+
+	resting atomic.Bool  // between two fetches
+	again   atomic.Int64 // fetches since the first
 }
 
 // mostApart are the moments at which fetches end that wait equally long.
@@ -31,12 +40,32 @@ type waitLink struct {
 	waiter     *waiter
 	partition  *Partition
 	prev, next *waitLink
+	out        bool // of the list, as leave would take it
 }
 
-func newWaiter() *waiter {
-	w := &waiter{ready: make(chan struct{}, 1), timer: time.NewTimer(math.MaxInt64)}
+func (m *Manager) newWaiter() *waiter {
+	w := &waiter{manager: m, ready: make(chan struct{}, 1), timer: time.NewTimer(math.MaxInt64)}
 	w.timer.Stop()
 	return w
+}
+
+// begin sets the timer of a fetch that was read and has to wait, with the starts from before it was read.
+func (w *waiter) begin(spec FetchSpec, missing int64, starts starts) {
+	w.spec, w.missing, w.starts = spec, missing, starts
+	w.spec.Waited = nil
+	w.need.Store(missing)
+	w.timer.Reset(w.manager.together(spec.MaxWait))
+}
+
+// undisturbed reports whether nothing has happened to the partitions since begin.
+func (w *waiter) undisturbed() bool {
+	return w.need.Load() == w.missing && w.starts.hold()
+}
+
+// dismiss takes a waiter back.
+func (m *Manager) dismiss(w *waiter) {
+	w.leave()
+	m.waiters.Put(w)
 }
 
 // together is how long a fetch waits that may wait so long: to the next of the moments, a hundredth of its wait apart and at most
@@ -51,16 +80,17 @@ func (m *Manager) together(wait time.Duration) time.Duration {
 	return wait + (apart-end%apart)%apart
 }
 
-// supply takes n bytes off what is missing and signals when that is enough.
+// supply takes n bytes off what is missing, and signals when that is enough, which it reports.
 // A signal that is already there stays: one is as good as many.
-func (w *waiter) supply(n int64) {
+func (w *waiter) supply(n int64) bool {
 	if w.need.Add(-n) > 0 {
-		return
+		return false
 	}
 	select {
 	case w.ready <- struct{}{}:
 	default:
 	}
+	return true
 }
 
 // wait returns true when the fetch is worth reading again, false when its time
@@ -101,6 +131,9 @@ func (w *waiter) leave() {
 	}
 	clear(w.links)
 	w.links = w.links[:0]
+	w.again.Store(0)
+	w.resting.Store(false)
+	w.starts = starts{}
 	w.timer.Stop()
 	select {
 	case <-w.ready:
@@ -121,6 +154,14 @@ func (p *Partition) enter(l *waitLink) {
 
 func (p *Partition) leave(l *waitLink) {
 	p.waitMu.Lock()
+	if !l.out {
+		p.dropLocked(l)
+	}
+	p.waitMu.Unlock()
+}
+
+// dropLocked takes a link out of the list, and counts the fetches that the partition was not looked at for.
+func (p *Partition) dropLocked(l *waitLink) {
 	if l.prev != nil {
 		l.prev.next = l.next
 	} else {
@@ -129,18 +170,24 @@ func (p *Partition) leave(l *waitLink) {
 	if l.next != nil {
 		l.next.prev = l.prev
 	}
+	l.out = true
 	p.waiting.Add(-1)
-	p.waitMu.Unlock()
+	p.traffic.fetchRequests.Add(l.waiter.again.Load())
 }
 
-// wake tells the waiting fetches that n more bytes can be read.
+// wake tells the waiting fetches that n more bytes can be read. A Rest that nobody asks any more, of a client that is gone, costs
+// a partition's appends nothing after the first.
 func (p *Partition) wake(n int64) {
 	if p.waiting.Load() == 0 {
 		return
 	}
 	p.waitMu.Lock()
-	for l := p.first; l != nil; l = l.next {
-		l.waiter.supply(n)
+	for l := p.first; l != nil; {
+		next := l.next
+		if l.waiter.supply(n) && l.waiter.resting.Load() {
+			p.dropLocked(l)
+		}
+		l = next
 	}
 	p.waitMu.Unlock()
 }
