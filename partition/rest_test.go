@@ -125,7 +125,7 @@ func TestRestBetweenTwoFetches(t *testing.T) {
 	})
 }
 
-// TestRestOfAClientThatIsGone: only the first append to each partition has to do with it.
+// TestRestOfAClientThatIsGone: only the first append to each partition has to do with it, and it keeps none that is removed.
 func TestRestOfAClientThatIsGone(t *testing.T) {
 	m, ps := lead(t, "t-0", "t-1")
 	spec := aMinute()
@@ -139,6 +139,12 @@ func TestRestOfAClientThatIsGone(t *testing.T) {
 		t.Errorf("%d and %d wait, want 0 and 1", ps[0].waiting.Load(), ps[1].waiting.Load())
 	}
 	produce(t, ps[0], "y")
+	m.Remove(ps[1].TopicPartition())
+	for i := range rest.links {
+		if p := rest.links[i].partition.Load(); p != nil {
+			t.Errorf("%s is kept", p.TopicPartition())
+		}
+	}
 	rest.End()
 	for _, p := range ps {
 		if p.waiting.Load() != 0 || p.first != nil {

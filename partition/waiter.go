@@ -38,9 +38,10 @@ const mostApart = 50 * time.Millisecond
 // partition's waitMu.
 type waitLink struct {
 	waiter     *waiter
-	partition  *Partition
 	prev, next *waitLink
-	out        bool // of the list, as leave would take it
+
+	// partition is nil once the link is out of the list: a Rest must not keep a partition that is gone.
+	partition atomic.Pointer[Partition]
 }
 
 func (m *Manager) newWaiter() *waiter {
@@ -118,7 +119,7 @@ func (w *waiter) enter(reads []Read) {
 	w.links = w.links[:0]
 	for i := range reads {
 		if p := reads[i].Partition; p != nil {
-			w.links = append(w.links, waitLink{waiter: w, partition: p})
+			w.links = append(w.links, waitLink{waiter: w})
 			p.enter(&w.links[len(w.links)-1])
 		}
 	}
@@ -127,7 +128,9 @@ func (w *waiter) enter(reads []Read) {
 // leave takes the waiter out of all lists. No append can touch it afterwards.
 func (w *waiter) leave() {
 	for i := range w.links {
-		w.links[i].partition.leave(&w.links[i])
+		if p := w.links[i].partition.Load(); p != nil {
+			p.leave(&w.links[i])
+		}
 	}
 	clear(w.links)
 	w.links = w.links[:0]
@@ -143,6 +146,7 @@ func (w *waiter) leave() {
 
 func (p *Partition) enter(l *waitLink) {
 	p.waitMu.Lock()
+	l.partition.Store(p)
 	l.next = p.first
 	if p.first != nil {
 		p.first.prev = l
@@ -154,7 +158,7 @@ func (p *Partition) enter(l *waitLink) {
 
 func (p *Partition) leave(l *waitLink) {
 	p.waitMu.Lock()
-	if !l.out {
+	if l.partition.Load() == p { // else a wake was quicker
 		p.dropLocked(l)
 	}
 	p.waitMu.Unlock()
@@ -170,7 +174,7 @@ func (p *Partition) dropLocked(l *waitLink) {
 	if l.next != nil {
 		l.next.prev = l.prev
 	}
-	l.out = true
+	l.partition.Store(nil)
 	p.waiting.Add(-1)
 	p.traffic.fetchRequests.Add(l.waiter.again.Load())
 }
