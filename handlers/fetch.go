@@ -93,7 +93,7 @@ func (a *API) answerFetch(ctx context.Context, req *protocol.Request, meter *quo
 			spec.MaxBytes = int(a.fitQuota(req, body, int32(spec.MaxBytes)))
 			spec.MinBytes = min(spec.MinBytes, spec.MaxBytes)
 		}
-		c.results, c.rest = a.partitions.FetchAndRest(ctx, c.reads, spec, c.results)
+		c.results, c.rest = a.partitions.Fetch(ctx, c.reads, spec, c.results)
 		if metered {
 			meter.Run()
 		}

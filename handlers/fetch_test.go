@@ -34,6 +34,14 @@ func fetchFrom(topic string, id [16]byte, places ...int) *kmsg.FetchRequest {
 	return request
 }
 
+// forgetting makes a request forget a partition.
+func forgetting(request *kmsg.FetchRequest, topic string, id [16]byte, number int32) *kmsg.FetchRequest {
+	gone := kmsg.NewFetchRequestForgottenTopic()
+	gone.Topic, gone.TopicID, gone.Partitions = topic, id, []int32{number}
+	request.ForgottenTopics = append(request.ForgottenTopics, gone)
+	return request
+}
+
 // inSession puts a request into a session.
 func inSession(request *kmsg.FetchRequest, id, epoch int32) *kmsg.FetchRequest {
 	request.SessionID, request.SessionEpoch = id, epoch
@@ -189,10 +197,7 @@ func TestFetchSessionByName(t *testing.T) {
 	if s <= 0 || fetched(full) != "0:0@0+0 1:0@0+0 2:0@0+0" {
 		t.Fatalf("session %d: %s", s, fetched(full))
 	}
-	forget := inSession(fetchFrom("t", id), s, 5)
-	gone := kmsg.NewFetchRequestForgottenTopic()
-	gone.Topic, gone.Partitions = "t", []int32{0}
-	forget.ForgottenTopics = append(forget.ForgottenTopics, gone)
+	forget := inSession(forgetting(fetchFrom("t", id), "t", [16]byte{}, 0), s, 5)
 	steps := []struct {
 		name    string
 		before  func()
@@ -244,9 +249,7 @@ func TestFetchSessionByID(t *testing.T) {
 	// A session that forgets everything ends.
 	forget := inSession(fetchFrom("", id), s, 3)
 	for _, topic := range [][16]byte{id, {1}} {
-		gone := kmsg.NewFetchRequestForgottenTopic()
-		gone.TopicID, gone.Partitions = topic, []int32{0}
-		forget.ForgottenTopics = append(forget.ForgottenTopics, gone)
+		forgetting(forget, "", topic, 0)
 	}
 	if answer := answered[*kmsg.FetchResponse](a, 17, forget); answer.SessionID != 0 || fetched(answer) != "" {
 		t.Errorf("forgetting everything: %+v", answer)

@@ -24,12 +24,10 @@ func (c *fetchCall) atRest(ctx context.Context, spec *partition.FetchSpec) bool 
 // nothingNew is the answer to a fetch in vain.
 func (c *fetchCall) nothingNew(sessions *fetchSessions, body *kmsg.FetchRequest) protocol.Response {
 	sessionID, code := c.settle(sessions, body)
-	if code != codeNone {
-		return c.refused(body.Version, code, sessionID)
+	if code == codeNone {
+		c.leaveRest(sessions)
 	}
-	sessions.leaveRest(c.session, c.rest)
-	c.rest = nil
-	return c.refused(body.Version, codeNone, sessionID)
+	return c.refused(body.Version, code, sessionID)
 }
 
 // list lists the partitions of the session after all.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"minibroker/logstore"
 	"minibroker/protocol"
 )
 
@@ -20,10 +19,6 @@ func TestFetchSessionAtRest(t *testing.T) {
 		size := len(records(t, "x"))
 		s := answered[*kmsg.FetchResponse](a, 17, inSession(fetchFrom("", id, 0, 0, 1, 0, 2, 0), 0, 0)).SessionID
 		next := func(places ...int) *kmsg.FetchRequest { return fetchFrom("", id, places...) }
-		forget := next()
-		gone := kmsg.NewFetchRequestForgottenTopic()
-		gone.TopicID, gone.Partitions = id, []int32{0}
-		forget.ForgottenTopics = append(forget.ForgottenTopics, gone)
 		vain, epoch := 500*time.Millisecond, int32(0)
 		for _, c := range []struct {
 			name    string
@@ -42,7 +37,7 @@ func TestFetchSessionAtRest(t *testing.T) {
 			{"and back", nil, next(1, 1), "", vain, true},
 			{"records are deleted", func() { a.deleteRecords("t", 1, 1) }, next(), "1:0@1+0", vain, false},
 			{"and then nothing", nil, next(), "", vain, true},
-			{"one is forgotten", func() { a.mustProduce("t", 0, "x") }, forget, "", vain, true},
+			{"one is forgotten", func() { a.mustProduce("t", 0, "x") }, forgetting(next(), "", id, 0), "", vain, true},
 			{"for good", func() { a.mustProduce("t", 0, "x") }, next(), "", vain, true},
 			{"a partition goes", func() { a.removePartition("t", 2) }, next(), "2:6@-1+0", 100 * time.Millisecond, false},
 		} {
@@ -102,7 +97,7 @@ func TestRefusedPartitionsDoNotRest(t *testing.T) {
 	a := newDataAPI(t)
 	id := a.topic("t", 1)
 	s := answered[*kmsg.FetchResponse](a, 17, inSession(fetchFrom("", id, 0, 0), 0, 0)).SessionID
-	serve := func(epoch int32, refuse func(string, int32) int16) (parts int) {
+	serve := func(epoch int32, refuse func(string, int32) int16) (size int) {
 		body := inSession(fetchFrom("", id), s, epoch)
 		body.Version, body.MaxWaitMillis = 17, 1
 		response, err := a.Handle(t.Context(), &protocol.Request{Key: 1, Version: 17, Body: body, Listener: "PLAINTEXT", Refuse: refuse})
@@ -128,11 +123,7 @@ func TestRefusedPartitionsDoNotRest(t *testing.T) {
 // deleteRecords raises the log start offset of a partition.
 func (a *dataAPI) deleteRecords(topic string, number int32, offset int64) {
 	a.t.Helper()
-	p, err := a.partitions.Get(logstore.TopicPartition{Topic: topic, Partition: number})
-	if err == nil {
-		_, err = p.DeleteRecords(offset)
-	}
-	if err != nil {
+	if _, err := a.logOf(topic, number).DeleteRecords(offset, offset); err != nil {
 		a.t.Fatal(err)
 	}
 }

@@ -46,7 +46,7 @@ func consume(ctx context.Context, t *testing.T, m *Manager, ps []*Partition, spe
 		if records-seen < 20 {
 			spec.MinBytes = 1 // what is left may be less than the minimum
 		}
-		results = m.Fetch(ctx, reads, spec, results[:0])
+		results = fetch(m, ctx, reads, spec, results[:0])
 		if ctx.Err() != nil {
 			t.Errorf("a consumer with a minimum of %d bytes stands at %d of %d records", spec.MinBytes, seen, records)
 			release(results)
@@ -103,7 +103,7 @@ func TestWaitersLeaveNothingBehind(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 50 {
-				release(m.Fetch(t.Context(), reads, FetchSpec{MinBytes: 1, MaxBytes: 1, MaxWait: time.Microsecond}, nil))
+				release(fetch(m, t.Context(), reads, FetchSpec{MinBytes: 1, MaxBytes: 1, MaxWait: time.Microsecond}, nil))
 			}
 		})
 	}
@@ -148,7 +148,7 @@ func BenchmarkFetch(b *testing.B) {
 			b.ReportAllocs()
 			reads, results := []Read{read}, make([]ReadResult, 0, 1)
 			for b.Loop() {
-				results = m.Fetch(context.Background(), reads, spec, results[:0])
+				results = fetch(m, context.Background(), reads, spec, results[:0])
 				release(results)
 			}
 		})

@@ -82,22 +82,11 @@ func (r *ReadResult) size() int64 {
 // waits until enough was appended, a partition went away, MaxWait is over or ctx
 // is done, and reads again. This and that of a Rest are the only waits of the data
 // path; nothing is pinned or locked during them.
-func (m *Manager) Fetch(ctx context.Context, reads []Read, spec FetchSpec, dst []ReadResult) []ReadResult {
-	dst, rest := m.FetchAndRest(ctx, reads, spec, dst)
-	if rest != nil {
-		rest.End()
-	}
-	return dst
-}
-
-// FetchAndRest is Fetch, and keeps a fetch that has waited in vain for the next one of the same partitions, which asks it first and has
-// to end it. Otherwise the Rest is nil.
-func (m *Manager) FetchAndRest(ctx context.Context, reads []Read, spec FetchSpec, dst []ReadResult) ([]ReadResult, *Rest) {
-	base := len(dst)
-	var starts starts
-	if spec.MaxWait > 0 {
-		starts = startsOf(reads)
-	}
+//
+// A fetch that has waited in vain is kept for the next one of the same partitions, which asks it first. The Rest is nil otherwise, and
+// the caller's to end.
+func (m *Manager) Fetch(ctx context.Context, reads []Read, spec FetchSpec, dst []ReadResult) ([]ReadResult, *Rest) {
+	base, starts := len(dst), startsOf(reads)
 	dst, missing := readAll(reads, spec, dst)
 	count(reads, dst[base:])
 	if missing <= 0 || spec.MaxWait <= 0 || len(reads) == 0 {
@@ -107,7 +96,7 @@ func (m *Manager) FetchAndRest(ctx context.Context, reads []Read, spec FetchSpec
 	w.begin(spec, missing, starts)
 	w.enter(reads)
 	// A consumer at rest has read nothing, and mostly nothing comes: then what was read holds.
-	if !unread(dst[base:]) || !unchanged(reads, dst[base:]) || w.wait(ctx, spec.Waited) {
+	if !unread(dst[base:]) || !unchanged(reads, dst[base:], starts) || w.wait(ctx, spec.Waited) {
 		dst = m.fetchAgain(ctx, w, reads, spec, dst, base)
 	} else if w.undisturbed() {
 		return dst, w.rest()
@@ -154,11 +143,11 @@ func unread(results []ReadResult) bool {
 }
 
 // unchanged reports whether reads that gave no records would give the same again. What changes that afterwards wakes a fetch that has
-// entered, but for the log start offset.
-func unchanged(reads []Read, results []ReadResult) bool {
+// entered, but for the log start offset, which starts tells of where all logs are of one store.
+func unchanged(reads []Read, results []ReadResult, starts starts) bool {
 	for i := range reads {
 		p, r := reads[i].Partition, &results[i]
-		if p == nil || p.removed.Load() || p.CheckLeaderEpoch(reads[i].CurrentLeaderEpoch) != nil {
+		if p == nil || p.removed.Load() || p.log.StartsRaised() != starts.raised || p.CheckLeaderEpoch(reads[i].CurrentLeaderEpoch) != nil {
 			return false
 		}
 		if highWatermark := p.highWatermark.Load(); highWatermark != r.HighWatermark || p.stableBelow(highWatermark) != r.LastStableOffset {

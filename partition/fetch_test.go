@@ -38,7 +38,7 @@ func TestFetchLimits(t *testing.T) {
 		{"as many as fit", []Read{limited(ps[0], big+next)}, 1 << 20, []int{big + next}},
 	}
 	for _, c := range cases {
-		got := sizes(m.Fetch(t.Context(), c.reads, FetchSpec{MaxBytes: c.max}, nil))
+		got := sizes(fetch(m, t.Context(), c.reads, FetchSpec{MaxBytes: c.max}, nil))
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v bytes, want %v", c.name, got, c.want)
 		}
@@ -72,7 +72,7 @@ func TestFetchErrors(t *testing.T) {
 		{"negative limit", read(func(r *Read) { r.MaxBytes = -1 }), ErrInvalidMaxBytes},
 	}
 	for _, c := range cases {
-		got := m.Fetch(t.Context(), []Read{c.read}, FetchSpec{MaxBytes: 1 << 20, MinBytes: 1, MaxWait: time.Hour}, nil)
+		got := fetch(m, t.Context(), []Read{c.read}, FetchSpec{MaxBytes: 1 << 20, MinBytes: 1, MaxWait: time.Hour}, nil)
 		if r := got[0]; !errors.Is(r.Err, c.want) || r.Records != nil || r.HighWatermark != -1 || r.LastStableOffset != -1 || r.LogStartOffset != -1 {
 			t.Errorf("%s: %+v, want error %v", c.name, r, c.want)
 		}
@@ -80,10 +80,10 @@ func TestFetchErrors(t *testing.T) {
 	// A negative limit is not noticed where there is nothing to read.
 	at := from(empty, 0)
 	at.MaxBytes = -1
-	if got := m.Fetch(t.Context(), []Read{at}, FetchSpec{MaxBytes: -1}, nil); got[0].Err != nil {
+	if got := fetch(m, t.Context(), []Read{at}, FetchSpec{MaxBytes: -1}, nil); got[0].Err != nil {
 		t.Errorf("negative limit on an empty partition: %v", got[0].Err)
 	}
-	got := m.Fetch(t.Context(), []Read{from(p, 1)}, FetchSpec{MaxBytes: 1 << 20, Follower: true}, nil)
+	got := fetch(m, t.Context(), []Read{from(p, 1)}, FetchSpec{MaxBytes: 1 << 20, Follower: true}, nil)
 	if !errors.Is(got[0].Err, ErrNotLeader) {
 		t.Errorf("in a replica's name: %v", got[0].Err)
 	}
@@ -112,7 +112,7 @@ func TestFetchTellsOfADivergingEpoch(t *testing.T) {
 	for _, c := range cases {
 		r := from(p, c.offset)
 		r.LastFetchedEpoch = c.epoch
-		got := m.Fetch(t.Context(), []Read{r}, FetchSpec{MaxBytes: 1 << 20, MaxWait: time.Hour, MinBytes: 0}, nil)
+		got := fetch(m, t.Context(), []Read{r}, FetchSpec{MaxBytes: 1 << 20, MaxWait: time.Hour, MinBytes: 0}, nil)
 		if got[0].Err != nil || got[0].HasDiverging != c.has || got[0].Diverging != c.want {
 			t.Errorf("epoch %d before offset %d: %+v", c.epoch, c.offset, got[0])
 		}
@@ -125,7 +125,7 @@ func TestFetchTellsOfADivergingEpoch(t *testing.T) {
 func waiting(m *Manager, ctx context.Context, reads []Read, spec FetchSpec) func() ([]ReadResult, time.Duration) {
 	began := time.Now()
 	done := make(chan []ReadResult, 1)
-	go func() { done <- m.Fetch(ctx, reads, spec, nil) }()
+	go func() { done <- fetch(m, ctx, reads, spec, nil) }()
 	return func() ([]ReadResult, time.Duration) { return <-done, time.Since(began) }
 }
 

@@ -51,6 +51,15 @@ func lead(t testing.TB, names ...string) (*Manager, []*Partition) {
 	return m, partitions
 }
 
+// fetch fetches, and keeps nothing for the next one.
+func fetch(m *Manager, ctx context.Context, reads []Read, spec FetchSpec, dst []ReadResult) []ReadResult {
+	dst, rest := m.Fetch(ctx, reads, spec, dst)
+	if rest != nil {
+		rest.End()
+	}
+	return dst
+}
+
 // newBatch builds a batch as a producer sends it.
 func newBatch(t testing.TB, o record.BuilderOptions, values ...string) record.Batch {
 	t.Helper()

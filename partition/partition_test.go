@@ -165,7 +165,7 @@ func TestLastStableOffsetFollowsTransactions(t *testing.T) {
 		t.Fatalf("open transaction: high watermark %d, stable %d", p.HighWatermark(), p.LastStableOffset())
 	}
 	committed := FetchSpec{MaxBytes: 1 << 20, Isolation: ReadCommitted}
-	got := m.Fetch(t.Context(), []Read{from(p, 0)}, committed, nil)
+	got := fetch(m, t.Context(), []Read{from(p, 0)}, committed, nil)
 	if n := got[0].size(); n != p.Log().Size()-int64(len(inside))-int64(len(newBatch(t, record.BuilderOptions{}, "after"))) {
 		t.Errorf("read committed got %d bytes", n)
 	}
@@ -180,12 +180,12 @@ func TestLastStableOffsetFollowsTransactions(t *testing.T) {
 	if p.LastStableOffset() != 4 {
 		t.Errorf("after the marker the stable offset is %d", p.LastStableOffset())
 	}
-	got = m.Fetch(t.Context(), []Read{from(p, 0)}, committed, nil)
+	got = fetch(m, t.Context(), []Read{from(p, 0)}, committed, nil)
 	if len(got[0].Aborted) != 1 || got[0].Aborted[0].ProducerID != 7 || got[0].Aborted[0].FirstOffset != 1 {
 		t.Errorf("aborted transactions %+v", got[0].Aborted)
 	}
 	release(got)
-	got = m.Fetch(t.Context(), []Read{from(p, 0)}, FetchSpec{MaxBytes: 1 << 20}, nil)
+	got = fetch(m, t.Context(), []Read{from(p, 0)}, FetchSpec{MaxBytes: 1 << 20}, nil)
 	if got[0].Committed || got[0].Aborted != nil || got[0].size() != p.Log().Size() {
 		t.Errorf("read uncommitted: %+v", got[0])
 	}

@@ -55,23 +55,17 @@ func (p *Partition) restedLocked() int64 {
 
 // starts tells whether a log start offset was raised, which wakes nobody: by the count of the logs' store.
 type starts struct {
-	raised *atomic.Uint64 // nil for unknown: the logs are not all of one store
+	raised *atomic.Uint64
 	at     uint64
 }
 
+// startsOf is the count of the store of the first partition. That the others are of the same is for who uses it to see.
 func startsOf(reads []Read) starts {
-	var raised *atomic.Uint64
-	for i := range reads {
-		p := reads[i].Partition
-		if p == nil || raised != nil && raised != p.log.StartsRaised() {
-			return starts{}
-		}
-		raised = p.log.StartsRaised()
-	}
-	if raised == nil {
+	if len(reads) == 0 || reads[0].Partition == nil {
 		return starts{}
 	}
+	raised := reads[0].Partition.log.StartsRaised()
 	return starts{raised: raised, at: raised.Load()}
 }
 
-func (s starts) hold() bool { return s.raised != nil && s.raised.Load() == s.at }
+func (s starts) hold() bool { return s.raised.Load() == s.at }

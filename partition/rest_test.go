@@ -19,7 +19,7 @@ func inVain(t *testing.T, m *Manager, spec FetchSpec, ps ...*Partition) *Rest {
 	for _, p := range ps {
 		reads = append(reads, from(p, p.EndOffset()))
 	}
-	results, rest := m.FetchAndRest(t.Context(), reads, spec, nil)
+	results, rest := m.Fetch(t.Context(), reads, spec, nil)
 	if rest == nil || sizes(results)[0] != 0 {
 		t.Fatalf("no rest after %+v", results)
 	}
@@ -238,7 +238,7 @@ func consumeResting(ctx context.Context, t *testing.T, m *Manager, ps []*Partiti
 			}
 			rest.End()
 		}
-		results, rest = m.FetchAndRest(ctx, reads, short, results[:0])
+		results, rest = m.Fetch(ctx, reads, short, results[:0])
 		for i := range results {
 			next := endOf(t, &results[i], reads[i].FetchOffset)
 			seen += next - reads[i].FetchOffset

@@ -14,15 +14,15 @@ func TestTraffic(t *testing.T) {
 	m, ps := lead(t, "a-0", "a-1", "b-0")
 	p := ps[0]
 	size := int64(produce(t, p, "x", "y", "z"))
-	results := m.Fetch(t.Context(), []Read{from(p, 0), from(ps[1], 0)}, FetchSpec{MinBytes: 1, MaxBytes: 1 << 20}, nil)
+	results := fetch(m, t.Context(), []Read{from(p, 0), from(ps[1], 0)}, FetchSpec{MinBytes: 1, MaxBytes: 1 << 20}, nil)
 	p.CountSent(results[0].Records.Len())
 	release(results)
 	var waited time.Duration
-	m.Fetch(t.Context(), []Read{from(ps[2], 0)}, FetchSpec{MinBytes: 1, MaxBytes: 1 << 20, MaxWait: time.Millisecond, Waited: &waited}, nil)
+	fetch(m, t.Context(), []Read{from(ps[2], 0)}, FetchSpec{MinBytes: 1, MaxBytes: 1 << 20, MaxWait: time.Millisecond, Waited: &waited}, nil)
 	if waited < time.Millisecond {
 		t.Errorf("waited %v", waited)
 	}
-	m.Fetch(t.Context(), []Read{from(p, 99)}, FetchSpec{MaxBytes: 1 << 20}, nil) // out of range: expected
+	fetch(m, t.Context(), []Read{from(p, 99)}, FetchSpec{MaxBytes: 1 << 20}, nil) // out of range: expected
 	want := Traffic{MessagesIn: 3, BytesIn: size, BytesOut: size, ProduceRequests: 1, FetchRequests: 2}
 	if got := p.Traffic(); got != want {
 		t.Errorf("a-0: %+v, want %+v", got, want)

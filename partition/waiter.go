@@ -58,7 +58,7 @@ func (w *waiter) begin(spec FetchSpec, missing int64, starts starts) {
 	w.timer.Reset(w.manager.together(spec.MaxWait))
 }
 
-// undisturbed reports whether nothing has happened to the partitions since begin.
+// undisturbed reports whether nothing has happened to the partitions since begin, of a fetch that was unchanged then.
 func (w *waiter) undisturbed() bool {
 	return w.need.Load() == w.missing && w.starts.hold()
 }
